@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Running other people's programs: with a time limit, and so that nothing of them stays behind."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import subprocess
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import psutil
+
+from volley.errors import VolleyError
+from volley.systems.base import Command
+
+MARK = "VOLLEY_LAUNCH"
+"""Environment variable by which every process of a launch is recognised, daemonised or not."""
+
+PR_SET_CHILD_SUBREAPER = 36  # <linux/prctl.h>
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a process ended: its status (negative: a signal), what it printed, and whether time ran out."""
+
+    status: int
+    output: str
+    errors: str
+    seconds: float
+    timed_out: bool
+
+    @property
+    def fine(self) -> bool:
+        """Ended by itself with status 0."""
+        return self.status == 0 and not self.timed_out
+
+    def last_words(self, limit: int = 400) -> str:
+        """The end of what it printed, errors first: for a message to a person."""
+        for text in (self.errors, self.output):
+            lines = [line.strip() for line in text.splitlines() if line.strip(" -=*\t")]
+            if lines:
+                return " ".join(lines)[-limit:]
+        return "it printed nothing"
+
+
+def adopt_orphans() -> None:
+    """Makes this process the parent of descendants whose own parent ends, so that they can be found."""
+    with contextlib.suppress(OSError):
+        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def _marked(mark: str) -> Iterator[psutil.Process]:
+    """Every process on this machine that carries `mark` in its environment."""
+    wanted = f"{MARK}={mark}".encode()
+    for process in psutil.process_iter():
+        try:
+            if wanted in Path(f"/proc/{process.pid}/environ").read_bytes().split(b"\0"):
+                yield process
+        except OSError:
+            continue
+
+
+def end_all(mark: str, patience_seconds: float = 2.0) -> int:
+    """Kills every process that carries `mark`; returns how many there were.
+
+    Repeats until none is left, since a process may fork while others are being killed.
+    """
+    killed: set[int] = set()
+    deadline = time.monotonic() + patience_seconds
+    while True:
+        alive = [process for process in _marked(mark) if process.status() != psutil.STATUS_ZOMBIE]
+        for process in alive:
+            killed.add(process.pid)
+            with contextlib.suppress(psutil.Error):
+                process.kill()
+        reap()
+        if not alive or time.monotonic() > deadline:
+            return len(killed)
+        time.sleep(0.005)
+
+
+def reap() -> None:
+    """Collects adopted orphans that have ended. Children of subprocess objects are left to them."""
+    for child in psutil.Process().children():
+        if child.pid in _own_children:
+            continue
+        with contextlib.suppress(psutil.Error, OSError):
+            if child.status() == psutil.STATUS_ZOMBIE:
+                os.waitpid(child.pid, os.WNOHANG)
+
+
+_own_children: set[int] = set()
+
+
+def run(command: Command, limit_seconds: float, keep_daemons: bool = False, mark: str = "") -> Outcome:
+    """Runs `command` to its end, at most `limit_seconds`; then kills whatever of it is still there.
+
+    Output goes through files, not pipes: a daemon that inherits a pipe would keep it open for ever.
+    keep_daemons: leave processes that outlive the command (lamboot's daemon, ended by lamhalt).
+    An exception, Ctrl-C included, leaves nothing running either.
+    """
+    mark = mark or uuid.uuid4().hex
+    command = replace(command, environment={**command.environment, MARK: mark})
+    started = time.monotonic()
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        user = command.user
+        try:
+            process = subprocess.Popen(
+                command.argv,
+                env=dict(command.environment),
+                cwd=command.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=errors,
+                start_new_session=True,
+                user=user.uid if user else None,
+                group=user.gid if user else None,
+                extra_groups=[] if user else None,
+            )
+        except OSError as problem:
+            raise VolleyError(
+                f"cannot start {command.argv[0]}: {problem.strerror}",
+                "check that the file exists and may be executed",
+            ) from problem
+        _own_children.add(process.pid)
+        timed_out = False
+        try:
+            process.wait(timeout=limit_seconds)
+        except subprocess.TimeoutExpired:
+            timed_out = True
+        finally:
+            if timed_out or process.returncode is None or not keep_daemons:
+                end_all(mark)
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+            _own_children.discard(process.pid)
+        texts = []
+        for file in (output, errors):
+            file.seek(0)
+            texts.append(file.read().decode(errors="replace"))
+    return Outcome(process.returncode, texts[0], texts[1], time.monotonic() - started, timed_out)
+
+
+@contextlib.contextmanager
+def ending_on_signals() -> Iterator[None]:
+    """Within, SIGTERM and SIGHUP end the program as Ctrl-C does, so that cleaning up happens."""
+
+    def interrupt(number: int, _frame: object) -> None:
+        raise KeyboardInterrupt(signal.Signals(number).name)
+
+    previous = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)

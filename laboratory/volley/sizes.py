@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Message sizes: reading them, writing them, and choosing which to measure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from volley.errors import UsageError
+
+_UNITS = {"": 1, "k": 1000, "ki": 1024, "m": 1000**2, "mi": 1024**2, "g": 1000**3, "gi": 1024**3}
+_SIZE = re.compile(r"(\d+)\s*([kmg]i?)?b?", re.IGNORECASE)
+
+
+def parse_size(text: str) -> int:
+    """Bytes in ``512``, ``4Ki``, ``64KiB``, ``1M`` (1,000,000), ``8Mi``. Raises UsageError."""
+    match = _SIZE.fullmatch(text.strip())
+    if not match:
+        raise UsageError(f'"{text}" is no size', "write bytes (512) or with a unit: 4Ki, 64KiB, 1M, 8Mi")
+    return int(match[1]) * _UNITS[(match[2] or "").lower()]
+
+
+def parse_sizes(text: str) -> list[int]:
+    """Sizes in ``1,100,4Ki`` and/or ranges of powers of two ``1..8Mi``; sorted, without repeats."""
+    found: set[int] = set()
+    for part in text.split(","):
+        low, dots, high = part.partition("..")
+        if not dots:
+            found.add(parse_size(part))
+            continue
+        first, last = parse_size(low), parse_size(high)
+        if first > last:
+            raise UsageError(f'"{part}" is an empty range of sizes', f"write the smaller first: {high}..{low}")
+        found.update(powers_of_two(first, last))
+    return sorted(found)
+
+
+def powers_of_two(first: int, last: int) -> list[int]:
+    """`first` (if it is 0 or a bound), the powers of two in [first, last], and `last`."""
+    powers = [1 << exponent for exponent in range(last.bit_length()) if first <= 1 << exponent <= last]
+    return sorted({first, last, *powers})
+
+
+def with_neighbours(sizes: Iterable[int], low: int, high: int, from_size: int = 128) -> list[int]:
+    """Adds n-64, n-1 and n+1 around each size n of at least `from_size`, within [low, high].
+
+    A limit sits just above or below a power of two (Open MPI's 4096-byte eager limit counts its own
+    header), so a sweep over powers of two alone reports the slow side of it as if it were the curve.
+    """
+    found = set(sizes)
+    for size in list(found):
+        if size >= from_size:
+            found.update(near for near in (size - 64, size - 1, size + 1) if low <= near <= high)
+    return sorted(found)
+
+
+def refine(curve: Mapping[int, float], tolerance: float = 0.25, limit: int = 16) -> list[int]:
+    """Sizes to add where neighbouring points disagree with interpolation.
+
+    For each inner point the value that its neighbours predict (linearly in log size, log time) is
+    compared with what was measured; where they differ by more than `tolerance` (relative), the middle of
+    the wider-in-doubt interval beside it is added. Adjacent sizes (distance 1) cannot be split. Largest
+    disagreements first, at most `limit` sizes. After SKaMPI's automatic refinement (Reussner et al. 1998).
+    """
+    from math import exp, log, sqrt
+
+    sizes = sorted(size for size, value in curve.items() if size > 0 and value > 0)
+    doubts: dict[tuple[int, int], float] = {}
+    for left, middle, right in zip(sizes, sizes[1:], sizes[2:], strict=False):
+        share = (log(middle) - log(left)) / (log(right) - log(left))
+        predicted = exp(log(curve[left]) * (1 - share) + log(curve[right]) * share)
+        disagreement = abs(curve[middle] / predicted - 1)
+        if disagreement <= tolerance:
+            continue
+        # The jump lies in the neighbouring interval over which the time changes more.
+        rises_left = abs(log(curve[middle] / curve[left]))
+        rises_right = abs(log(curve[right] / curve[middle]))
+        interval = (left, middle) if rises_left >= rises_right else (middle, right)
+        doubts[interval] = max(doubts.get(interval, 0.0), disagreement)
+    added: list[int] = []
+    for (left, right), _ in sorted(doubts.items(), key=lambda item: -item[1]):
+        middle = round(sqrt(left * right))
+        if left < middle < right:
+            added.append(middle)
+    return sorted(added[:limit])
+
+
+def format_size(size: int) -> str:
+    """``4 KiB`` for exact multiples, else plain bytes with thin grouping: ``16,304 B``."""
+    for unit, name in ((1024**3, "GiB"), (1024**2, "MiB"), (1024, "KiB")):
+        if size >= unit and size % unit == 0:
+            return f"{size // unit} {name}"
+    return f"{size:,} B"

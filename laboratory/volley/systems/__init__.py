@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The systems under test: finding them by the name a user writes."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from functools import cache
+from pathlib import Path
+
+from volley.errors import UsageError
+from volley.systems.base import Command, Note, System, User
+
+__all__ = ["Command", "Note", "System", "User", "default_systems", "families", "resolve"]
+
+
+@cache
+def families() -> dict[str, type[System]]:
+    """Every kind of system by family name: one module of this package each, found by looking."""
+    for module in pkgutil.iter_modules(__path__):
+        importlib.import_module(f"{__name__}.{module.name}")
+
+    def subclasses(of: type[System]) -> list[type[System]]:
+        return [found for direct in of.__subclasses__() for found in (direct, *subclasses(direct))]
+
+    kinds = {kind.family: kind for kind in subclasses(System) if hasattr(kind, "family")}
+    return dict(sorted(kinds.items()))
+
+
+def resolve(request: str) -> list[System]:
+    """The systems that `request` names: ``FAMILY[==VERSION][/TRANSPORT]`` or ``NAME=PREFIX[:TRANSPORT]``.
+
+    Without a transport: every transport of that family. Raises UsageError naming what exists.
+    """
+    from volley.systems.prefix import PrefixSystem
+
+    if "=" in request and "==" not in request:
+        name, _, where = request.partition("=")
+        return [PrefixSystem.named(name.strip(), Path(where.strip()).expanduser())]
+    rest, _, transport = request.partition("/")
+    family, _, version = rest.partition("==")
+    kind = families().get(family)
+    if kind is None or kind is PrefixSystem:
+        known = ", ".join(name for name, known_kind in families().items() if known_kind is not PrefixSystem)
+        raise UsageError(
+            f'unknown system "{request}": no family "{family}"',
+            f"known families: {known}; one of your own: NAME=PREFIX, where PREFIX/bin has mpicc and mpiexec",
+        )
+    if transport and transport not in kind.transports:
+        raise UsageError(
+            f'unknown transport "{transport}" of system "{family}"',
+            f"{family} has: {', '.join(kind.transports)}",
+        )
+    if version and not version[0].isdigit():
+        raise UsageError(f'"{version}" in "{request}" is no version', f"write for example {family}==1.2.3")
+    return [kind(version or None, one) for one in ([transport] if transport else kind.transports)]
+
+
+def default_systems() -> list[System]:
+    """What a study measures when the user names nothing."""
+    return [system for name, kind in families().items() if kind.by_default for system in resolve(name)]

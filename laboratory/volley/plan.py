@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The design of a study: which cells there are, in which order, with which points.
+
+A cell is one test on one system with one world size. A study runs in blocks: each block launches every
+cell once, in a fresh random order, so that slow changes of the machine fall on all systems alike.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from volley.sizes import with_neighbours
+from volley.systems import System
+from volley.tests import TRAFFIC_PER_RANK, Test
+
+
+@dataclass
+class Options:
+    """How a study is carried out; kept in study.json so that --resume goes on the same way."""
+
+    quick: bool = False
+    budget_seconds: float = 600.0
+    """Time for measuring; installing and compiling are not counted."""
+    precision: float = 0.02
+    """A cell stops when its intervals are this narrow (relative half-width of the median's interval)."""
+    maximum_launches: int = 30
+    seconds_per_point: float = 0.01
+    freeze_seconds: float = 10.0
+    launch_limit_seconds: float = 60.0
+    """A launch that takes longer is ended from outside, whole."""
+    seed: int = 1
+    pin: bool = True
+    repetitions: int | None = None
+    """Exactly so many operations per point and launch, instead of as many as fit the time."""
+    sizes: list[int] | None = None
+    """Instead of the tests' own sizes."""
+    ranks: list[int] | None = None
+    """Instead of the tests' own world sizes."""
+    added_sizes: dict[str, list[int]] = field(default_factory=dict)
+    """Per test, sizes added where a curve disagreed with interpolation."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One test on one system with one world size."""
+
+    system: System
+    test: Test
+    ranks: int
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """Names it within a study."""
+        return (self.system.name, self.test.name, self.ranks)
+
+
+def make_cells(systems: Iterable[System], tests: Sequence[Test], options: Options, cores: int) -> list[Cell]:
+    """Every combination that makes sense: tests without MPI run on the bare machine only."""
+    cells = []
+    for system in systems:
+        for test in tests:
+            if test.needs_mpi != system.needs_mpi:
+                continue
+            worlds = test.ranks if options.ranks is None or len(test.ranks) == 1 else options.ranks
+            if options.quick and test.axis != "ranks":
+                worlds = worlds[:1]
+            for ranks in dict.fromkeys(world or max(2, cores) for world in worlds):
+                cells.append(Cell(system, test, ranks))
+    return cells
+
+
+CROWDED_STEP = 16
+"""With more ranks than cores an operation may take tens of milliseconds: only sizes this factor apart."""
+
+
+def sizes_of(test: Test, ranks: int, options: Options, cores: int, memory_bytes: int) -> list[int]:
+    """The sizes to measure in a cell: the test's, their neighbours, and what refinement added.
+
+    Sizes whose buffers would take more than a quarter of the machine's memory on all ranks are left out.
+    """
+    base = options.sizes if options.sizes is not None and test.sizes != "0" else test.size_list()
+    crowded = ranks > cores and test.axis == "size"
+    if options.sizes is None and crowded:
+        kept, last = [], 0
+        for size in base:
+            if size == base[-1] or size >= last * CROWDED_STEP:
+                kept.append(size)
+                last = max(size, 1)
+        base = [size for size in kept if size <= 1 << 20] or base[:1]
+    elif options.sizes is None and test.neighbours:
+        base = with_neighbours(base, base[0], base[-1], 1024 if options.quick else 128)
+        base = sorted({*base, *options.added_sizes.get(test.name, [])})
+    need = TRAFFIC_PER_RANK[test.buffers]
+    return [size for size in base if need(size, ranks) * ranks <= memory_bytes / 4]
+
+
+def variants_of(test: Test, congestion_controls: Sequence[str]) -> list[str]:
+    """The test's variants, with ``{congestion}`` filled in."""
+    found: list[str] = []
+    for variant in test.variants:
+        if "{congestion}" in variant:
+            found += [variant.replace("{congestion}", name) for name in congestion_controls]
+        else:
+            found.append(variant)
+    return list(dict.fromkeys(found))
+
+
+def launch_text(
+    cell: Cell, options: Options, environment: Mapping[str, Any], launch_number: int, launched_ns: int
+) -> str:
+    """The contents of launch.txt (tests/volley_test.h reads it): one ``key value`` per line."""
+    test = cell.test
+    sizes = sizes_of(test, cell.ranks, options, environment["cores"], environment["memory_bytes"])
+    points = [(size, variant) for variant in variants_of(test, environment["congestion_controls"]) for size in sizes]
+    random.Random(f"{options.seed}-{launch_number}").shuffle(points)
+    share = 0.3 if options.quick else 1.0
+    lines = [
+        f"ranks {cell.ranks}",
+        f"freeze_seconds {options.freeze_seconds}",
+        f"limit_seconds {options.launch_limit_seconds * 0.5}",
+        f"seconds_per_point {(test.seconds_per_point or options.seconds_per_point) * share}",
+        f"minimum_repetitions {options.repetitions or test.minimum_repetitions}",
+        f"maximum_repetitions {options.repetitions or test.maximum_repetitions}",
+        f"seed {options.seed + launch_number}",
+        f"launched_ns {launched_ns}",
+    ]
+    if options.pin:
+        lines += [f"cpu {cpu}" for cpu in environment["usable_cpus"]]
+    lines += [f"point {size} {variant}" for size, variant in points]
+    return "\n".join(lines) + "\n"
+
+
+def block_order(cells: Sequence[Cell], block: int, seed: int) -> Iterator[Cell]:
+    """The cells of one block in their random order."""
+    order = list(cells)
+    random.Random(f"{seed}-block-{block}").shuffle(order)
+    yield from order

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A study as people look at it: one offline HTML page, plots as PNG and SVG, scripts for MATLAB and Octave.
+
+Nothing here computes statistics: curves, quartiles and verdicts come from the analysis and are only drawn.
+"""
+
+from volley.report.model import LaunchBox, Stream
+from volley.report.octave import write_octave
+from volley.report.page import write_report
+from volley.report.plots import write_plots
+
+__all__ = ["LaunchBox", "Stream", "write_octave", "write_plots", "write_report"]

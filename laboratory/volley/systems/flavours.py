@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The launchers there are: how each is told to start ranks here, through which transport, unbound.
+
+A flavour is what MPICH in a wheel, MPICH on PATH and MPICH below some prefix have in common.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from volley.systems import knobs
+from volley.systems.base import Command
+from volley.systems.environment import clean_environment
+
+AS_IT_COMES = "auto"
+"""The transport that an MPI chooses itself, where the user named none."""
+
+
+class Flavour(ABC):
+    """One kind of mpiexec."""
+
+    name: ClassVar[str]
+    transports: ClassVar[Mapping[str, str]]
+    library: ClassVar[str] = ""
+    """Where below the prefix its shared libraries are, if the loader has to be told."""
+
+    @abstractmethod
+    def arguments(self, version: str, transport: str, ranks: int) -> list[str]:
+        """What follows ``mpiexec`` and comes before the program."""
+
+    def variables(self, prefix: Path, transport: str) -> dict[str, str]:
+        """Environment variables for launcher and ranks."""
+        return {}
+
+    def command(
+        self,
+        prefix: Path,
+        version: str,
+        transport: str,
+        program: Sequence[str],
+        ranks: int,
+        keep_loader: bool = False,
+    ) -> Command:
+        """The launch of `program` (with its arguments) by PREFIX/bin/mpiexec."""
+        argv = (str(prefix / "bin" / "mpiexec"), *self.arguments(version, transport, ranks), *program)
+        return Command(argv, self.environment(prefix, transport, keep_loader))
+
+    def environment(self, prefix: Path, transport: str, keep_loader: bool = False) -> dict[str, str]:
+        """The whole environment of a launch."""
+        return clean_environment(self.variables(prefix, transport), keep_loader=keep_loader)
+
+    def knobs(self, prefix: Path, transport: str, keep_loader: bool = False) -> dict[str, str]:
+        """What the MPI's own tool says about its settings."""
+        return {}
+
+
+class Hydra(Flavour):
+    """MPICH's launcher. Ranks are not bound unless -bind-to is given, and share cores without a flag."""
+
+    name = "mpich"
+    transports: ClassVar[Mapping[str, str]] = {
+        "shm": "shared memory (MPICH's own choice on one node)",
+        "tcp": "TCP through the loopback interface, by the network module of the build (OFI or UCX)",
+    }
+
+    def arguments(self, version: str, transport: str, ranks: int) -> list[str]:
+        """``-launcher fork``: never ssh, whatever a batch system or host file says."""
+        return ["-launcher", "fork", "-n", str(ranks)]
+
+    def variables(self, prefix: Path, transport: str) -> dict[str, str]:
+        """NOLOCAL sends messages of one node to the network module; without UCX_TLS and FI_PROVIDER that
+        module (UCX at once, OFI in some builds) takes shared memory again. Seen on 4.1.3 (OFI) and 5.0.2
+        (UCX): the bytes of all messages, and only then, show up on `lo` in /proc/net/dev.
+        """
+        if transport != "tcp":
+            return {}
+        return {"MPIR_CVAR_NOLOCAL": "1", "FI_PROVIDER": "tcp", "UCX_TLS": "tcp,self"}
+
+    def knobs(self, prefix: Path, transport: str, keep_loader: bool = False) -> dict[str, str]:
+        """Control variables with their current values, by ``mpivars``."""
+        environment = self.environment(prefix, transport, keep_loader)
+        return knobs.collect([prefix / "bin" / "mpivars"], environment, knobs.MPIVARS_LINE)
+
+
+class OpenMpi(Flavour):
+    """Open MPI's launcher (ORTE up to 4, PRRTE from 5)."""
+
+    name = "openmpi"
+    transports: ClassVar[Mapping[str, str]] = {
+        "shm": "shared memory (pml ob1, btl sm or vader)",
+        "tcp": "TCP through the loopback interface (pml ob1, btl tcp)",
+        AS_IT_COMES: "what it chooses itself when no transport is named",
+    }
+
+    def arguments(self, version: str, transport: str, ranks: int) -> list[str]:
+        """Root is allowed, since containers often have nobody else; ranks may outnumber cores; no binding,
+        since the test programs pin themselves.
+        """
+        chosen: list[str] = []
+        if transport == "shm":
+            shared = "vader" if version.partition(".")[0] in {"3", "4"} else "sm"
+            chosen = ["--mca", "pml", "ob1", "--mca", "btl", f"{shared},self"]
+        elif transport == "tcp":
+            # The loopback interface by name: a machine without any other network can be measured too.
+            chosen = ["--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo"]
+        unbound = ["--map-by", ":OVERSUBSCRIBE", "--bind-to", "none"]
+        return ["--allow-run-as-root", *unbound, *chosen, "-n", str(ranks)]
+
+    def knobs(self, prefix: Path, transport: str, keep_loader: bool = False) -> dict[str, str]:
+        """Parameters with their current values, by ``ompi_info``."""
+        environment = self.environment(prefix, transport, keep_loader)
+        tool = [prefix / "bin" / "ompi_info", "--all", "--parsable"]
+        return knobs.collect(tool, environment, knobs.OMPI_INFO_LINE)
+
+
+class Intel(Flavour):
+    """Intel MPI's launcher, a Hydra of its own."""
+
+    name = "intel"
+    transports: ClassVar[Mapping[str, str]] = {
+        "shm": "shared memory (I_MPI_FABRICS=shm)",
+        "tcp": "TCP through the loopback interface (I_MPI_FABRICS=ofi, libfabric's tcp provider)",
+    }
+
+    def arguments(self, version: str, transport: str, ranks: int) -> list[str]:
+        """Only the number: everything else is in the environment."""
+        return ["-n", str(ranks)]
+
+    def variables(self, prefix: Path, transport: str) -> dict[str, str]:
+        """Pinning off, since the test programs pin themselves; ranks by fork, never by ssh.
+
+        I_MPI_ROOT and the library folder are what setvars.sh would have set: its tools and libfabric
+        are found by them. FI_PROVIDER_PATH must name the wheel's providers, or libfabric has none.
+        """
+        library = prefix / "lib"
+        found = {
+            "I_MPI_ROOT": str(prefix),
+            "I_MPI_PIN": "0",
+            "I_MPI_HYDRA_BOOTSTRAP": "fork",
+            "LD_LIBRARY_PATH": str(library),
+        }
+        if transport == "shm":
+            found["I_MPI_FABRICS"] = "shm"
+        elif transport == "tcp":
+            found |= {"I_MPI_FABRICS": "ofi", "FI_PROVIDER": "tcp", "I_MPI_OFI_PROVIDER": "tcp"}
+            if list(library.glob("lib*-fi.so")):
+                found["FI_PROVIDER_PATH"] = str(library)
+        return found
+
+    def knobs(self, prefix: Path, transport: str, keep_loader: bool = False) -> dict[str, str]:
+        """Variables with their defaults, by ``impi_info``; those without one are left out."""
+        environment = self.environment(prefix, transport, keep_loader)
+        found = knobs.collect([prefix / "bin" / "impi_info", "-e"], environment, knobs.IMPI_INFO_LINE)
+        return {name: value for name, value in found.items() if value != "not defined"}
+
+
+class Unknown(Flavour):
+    """Any other mpiexec: told the number of ranks and nothing else, as the MPI standard suggests."""
+
+    name = "unknown"
+    transports: ClassVar[Mapping[str, str]] = {}
+
+    def arguments(self, version: str, transport: str, ranks: int) -> list[str]:
+        """``-n`` is the one argument that the MPI standard names."""
+        return ["-n", str(ranks)]
+
+
+MPICH, OPEN_MPI, INTEL, UNKNOWN = Hydra(), OpenMpi(), Intel(), Unknown()
+
+
+def identify(said: str) -> tuple[Flavour, str]:
+    """Flavour and version of an mpiexec, from what it prints when asked with ``--version``."""
+    first = next((line.strip() for line in said.splitlines() if line.strip()), "")
+    if "Intel(R) MPI" in said:
+        flavour: Flavour = INTEL
+    elif "HYDRA" in said:
+        flavour = MPICH
+    elif "Open MPI" in said or "OpenRTE" in said or "open-mpi.org" in said:
+        flavour = OPEN_MPI
+    else:
+        flavour = UNKNOWN
+    number = re.search(r"(?:[Vv]ersion:?\s*|\)\s*)(\d+(?:\.\w+)+)", said)
+    return flavour, number[1] if number else first[:60]

@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Systems that come as a wheel from PyPI: found, installed once into the cache, used offline from then on."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+import shutil
+import sys
+import tempfile
+import time
+import venv
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from volley import processes
+from volley.errors import SystemUnavailable, UsageError
+from volley.systems.base import Command, Note, System, cache_folder
+from volley.systems.flavours import Flavour
+from volley.systems.machine import require_c_compiler
+
+LOOKUP_LIMIT_SECONDS = 60.0
+INSTALL_LIMIT_SECONDS = 900.0
+"""impi-rt is 100 MB to fetch."""
+LOCK_LIMIT_SECONDS = INSTALL_LIMIT_SECONDS + 60.0
+ANSWER_LASTS_SECONDS = 24 * 3600.0
+"""How long the answer to "which version is newest?" is kept."""
+RETRY_AFTER_SECONDS = 3600.0
+"""When to ask again after PyPI could not be reached."""
+PIP_VARIABLES = ("PIP_USER", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PYTHONPATH", "PYTHONHOME")
+"""They would put the package elsewhere than into its own environment. Mirrors and certificates stay."""
+
+
+def order(version: str) -> tuple[int, ...]:
+    """Sorts versions by their numbers: 5.0.1 < 5.0.1.post1 < 5.0.2 < 5.0.11."""
+    return tuple(int(number) for number in re.findall(r"\d+", version))
+
+
+def systems_folder() -> Path:
+    """Where all wheels are installed: one folder PACKAGE-VERSION each."""
+    return cache_folder() / "systems"
+
+
+def versions_in_cache(package: str) -> list[str]:
+    """Versions of `package` that are installed, newest first."""
+    found = [path.name.removeprefix(f"{package}-") for path in systems_folder().glob(f"{package}-*/bin")]
+    found += [path.parent.name.removeprefix(f"{package}-") for path in systems_folder().glob(f"{package}-*/bin")]
+    return sorted({name for name in found if name[:1].isdigit()}, key=order, reverse=True)
+
+
+@contextlib.contextmanager
+def locked(name: str, note: Note) -> Iterator[None]:
+    """Only one process at a time works on what `name` means; the lock ends with its process."""
+    systems_folder().mkdir(parents=True, exist_ok=True)
+    path = systems_folder() / f"{name}.lock"
+    deadline = time.monotonic() + LOCK_LIMIT_SECONDS
+    with path.open("w") as file:
+        told = False
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise SystemUnavailable(
+                        f"another process has held {path} for {LOCK_LIMIT_SECONDS:.0f} seconds",
+                        f"end it (`fuser {path}` names it) and try again",
+                    ) from None
+                if not told:
+                    note(f"waiting for another process that installs {name}")
+                    told = True
+                time.sleep(0.2)
+        yield
+
+
+def _pip(arguments: Sequence[str], limit_seconds: float) -> processes.Outcome:
+    environment = {name: value for name, value in os.environ.items() if name not in PIP_VARIABLES}
+    settings = ("--disable-pip-version-check", "--no-input", "--timeout", "15", "--retries", "1")
+    with tempfile.TemporaryDirectory() as elsewhere:  # `-m` would import pip from the current folder
+        return processes.run(
+            Command((sys.executable, "-m", "pip", *arguments, *settings), environment, folder=Path(elsewhere)),
+            limit_seconds,
+        )
+
+
+def _offered_in(pip_errors: str, package: str) -> list[str]:
+    """Versions that exist, from pip's complaint about one that does not."""
+    match = re.search(rf"requirement {re.escape(package)}\S* \(from versions: ([^)]*)\)", pip_errors)
+    names = [name.strip() for name in match[1].split(",")] if match else []
+    usable = [name for name in names if name[:1].isdigit() and name != "0.0.0"]
+    return sorted(usable, key=order, reverse=True)
+
+
+def offered_versions(package: str) -> list[str]:
+    """Versions on PyPI for this machine, newest first; [] where PyPI cannot be reached."""
+    # An impossible version makes pip list the possible ones; `pip index versions` is "experimental".
+    outcome = _pip(["install", "--dry-run", "--ignore-installed", f"{package}==0.0.0.invalid0"], LOOKUP_LIMIT_SECONDS)
+    if "Invalid requirement" in outcome.errors:
+        outcome = _pip(["install", "--dry-run", f"{package}==9999"], LOOKUP_LIMIT_SECONDS)
+    return _offered_in(outcome.errors, package)
+
+
+def newest_version(package: str, note: Note) -> str:
+    """The newest version that installs with all it needs: remembered for a day, else asked of PyPI, else
+    the newest in the cache. Raises SystemUnavailable where there is none of these.
+    """
+    answer = systems_folder() / f"{package}.newest.json"
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        kept = json.loads(answer.read_text())
+        if 0 <= time.time() - kept["asked"] < ANSWER_LASTS_SECONDS:
+            return str(kept["version"])
+    note(f"asking PyPI for the newest {package}")
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.json"
+        wanted = ["install", "--dry-run", "--ignore-installed", "--quiet", "--report", str(report), package]
+        outcome = _pip(wanted, LOOKUP_LIMIT_SECONDS)
+        version, asked = "", time.time()
+        if outcome.fine:
+            items = [item["metadata"] for item in json.loads(report.read_text())["install"]]
+            names = {re.sub(r"[-_.]+", "-", item["name"]).lower(): item["version"] for item in items}
+            version = str(names[package])
+    if not version:
+        present = versions_in_cache(package)
+        if not present:
+            raise _pip_failed(package, outcome)
+        note(f"PyPI cannot be reached; taking {package} {present[0]}, the newest in the cache")
+        version, asked = present[0], asked - ANSWER_LASTS_SECONDS + RETRY_AFTER_SECONDS
+    systems_folder().mkdir(parents=True, exist_ok=True)
+    partial = answer.with_suffix(f".{os.getpid()}")
+    partial.write_text(json.dumps({"version": version, "asked": asked}))
+    partial.rename(answer)
+    return version
+
+
+def _pip_failed(package: str, outcome: processes.Outcome) -> SystemUnavailable:
+    """What to tell about a pip that did not succeed."""
+    if "No module named pip" in outcome.errors:
+        return SystemUnavailable(
+            f"cannot install {package}: {sys.executable} has no pip", f"run: {sys.executable} -m ensurepip"
+        )
+    if outcome.timed_out:
+        return SystemUnavailable(
+            f"cannot install {package}: pip did not end within {outcome.seconds:.0f} seconds",
+            f"check the network with: {sys.executable} -m pip download {package}",
+        )
+    if "(from versions: none)" in outcome.errors or "onnection" in outcome.errors:
+        return SystemUnavailable(
+            f"cannot install {package}: PyPI cannot be reached, or has no wheel of it for this machine",
+            f"connect to the network once (it is then kept in {systems_folder()}), or set PIP_INDEX_URL to "
+            "a mirror",
+        )
+    return SystemUnavailable(
+        f"cannot install {package}: {outcome.last_words()}", f"try: {sys.executable} -m pip download {package}"
+    )
+
+
+def install(package: str, version: str, note: Note) -> Path:
+    """The folder that holds `package` in `version`, installed now if it is not there.
+
+    It is built under another name and then renamed, so a folder that exists is complete. (The compiler
+    wrappers of MPICH and Open MPI find themselves by their own path and survive that.)
+    Raises UsageError for a version that does not exist, SystemUnavailable for whatever else fails.
+    """
+    final = systems_folder() / f"{package}-{version}"
+    if (final / "bin").is_dir():
+        return final
+    with locked(f"{package}-{version}", note):
+        if (final / "bin").is_dir():
+            return final
+        note(f"installing {package} {version}")
+        partial = systems_folder() / f"partial-{package}-{version}"
+        shutil.rmtree(partial, ignore_errors=True)
+        try:
+            venv.EnvBuilder(with_pip=False, symlinks=True).create(partial)
+            python = str(partial / "bin" / "python")
+            wanted = ["--python", python, "install", "--quiet", f"{package}=={version}"]
+            outcome = _pip(wanted, INSTALL_LIMIT_SECONDS)
+            if not outcome.fine and _offered_in(outcome.errors, package) == [] and "(from " in outcome.errors:
+                missing = re.search(r"the requirement (\S+) \(from", outcome.errors)
+                if missing and not missing[1].startswith(package):  # a dependency cannot be had
+                    note(f"installing {package} {version} without {missing[1]}, which PyPI does not have")
+                    outcome = _pip([*wanted, "--no-deps"], INSTALL_LIMIT_SECONDS)
+                    (partial / "missing.txt").write_text(missing[1])
+            if not outcome.fine:
+                offered = _offered_in(outcome.errors, package)
+                if offered:
+                    raise UsageError(
+                        f"{package} has no version {version} for this machine",
+                        f"PyPI has: {', '.join(offered)}",
+                    )
+                raise _pip_failed(f"{package}=={version}", outcome)
+            partial.rename(final)
+        except OSError as problem:
+            raise SystemUnavailable(
+                f"cannot write {problem.filename or systems_folder()}: {problem.strerror}",
+                "make room or set VOLLEY_CACHE to a folder that can be written",
+            ) from problem
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+    return final
+
+
+class WheelSystem(System):
+    """An MPI from a wheel: subclasses name package and flavour."""
+
+    package: ClassVar[str]
+    flavour: ClassVar[Flavour]
+
+    def __init__(self, version: str | None, transport: str, prefix: Path | None = None) -> None:
+        super().__init__(version, transport, prefix)
+        self._version = version or ""
+
+    @property
+    def version(self) -> str:
+        """The wheel's version."""
+        return self._version
+
+    @property
+    def folder(self) -> Path:
+        """Where it is (to be) installed."""
+        return systems_folder() / f"{self.package}-{self._version}"
+
+    @classmethod
+    def installed(cls) -> list[str]:
+        """Versions in the cache."""
+        return versions_in_cache(cls.package)
+
+    @classmethod
+    def offered(cls) -> list[str]:
+        """Versions on PyPI."""
+        return offered_versions(cls.package)
+
+    def prepare(self, note: Note) -> None:
+        """Finds the version, installs it where it is not in the cache, and looks whether it is whole."""
+        require_c_compiler()
+        if not self._version:
+            self._version = newest_version(self.package, note)
+        self.prefix = install(self.package, self._version, note)
+        self.check_installed()
+
+    def check_installed(self) -> None:
+        """Raises SystemUnavailable if the wheel does not hold what is needed."""
+        if not (self.folder / "bin" / "mpiexec").exists():
+            raise SystemUnavailable(
+                f"{self.package} {self._version} has no bin/mpiexec in {self.folder}",
+                f"name another version, or remove that folder: {self.family}",
+            )
+
+    def compiler(self) -> list[str]:
+        """The wheel's own wrapper."""
+        return [str(self.folder / "bin" / "mpicc")]
+
+    def launch(self, program: Path, arguments: Sequence[str], ranks: int) -> Command:
+        """By the wheel's own mpiexec."""
+        return self.flavour.command(
+            self.folder, self._version, self.transport, [str(program), *arguments], ranks
+        )
+
+    def knobs(self) -> dict[str, str]:
+        """By the tool that comes with it."""
+        return self.flavour.knobs(self.folder, self.transport)
+
+    def describe(self) -> dict[str, str]:
+        """Adds the package, what it lacks, and all that chooses the transport."""
+        facts = {**super().describe(), "package": f"{self.package}=={self._version}", **self._settings()}
+        with contextlib.suppress(OSError):
+            facts["missing"] = (self.folder / "missing.txt").read_text()
+        return facts
+
+    def _settings(self) -> Mapping[str, str]:
+        words = self.flavour.arguments(self._version, self.transport, 2)
+        variables = self.flavour.variables(self.folder, self.transport)
+        return {
+            "launcher": " ".join(["mpiexec", *words]),
+            "variables": " ".join(f"{name}={value}" for name, value in variables.items()),
+        }

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import select
 import signal
 import subprocess
 import tempfile
@@ -22,6 +23,9 @@ from volley.systems.base import Command
 
 MARK = "VOLLEY_LAUNCH"
 """Environment variable by which every process of a launch is recognised, daemonised or not."""
+
+COURTESY_SECONDS = 3.0
+"""Time between SIGTERM to the command and SIGKILL to all of it. Open MPI 4 waits one second for its ranks."""
 
 PR_SET_CHILD_SUBREAPER = 36  # <linux/prctl.h>
 
@@ -67,21 +71,29 @@ def _marked(mark: str) -> Iterator[psutil.Process]:
             continue
 
 
+def _alive(process: psutil.Process) -> bool:
+    """Whether it still runs. A killed process first loses its environment, and only later is gone."""
+    try:
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.Error:
+        return False
+
+
 def end_all(mark: str, patience_seconds: float = 2.0) -> int:
-    """Kills every process that carries `mark`; returns how many there were.
+    """Kills every process that carries `mark` and waits until they are gone; returns how many there were.
 
     Repeats until none is left, since a process may fork while others are being killed.
     """
-    killed: set[int] = set()
+    killed: dict[int, psutil.Process] = {}
     deadline = time.monotonic() + patience_seconds
     while True:
-        alive = [process for process in _marked(mark) if process.status() != psutil.STATUS_ZOMBIE]
+        alive = [process for process in _marked(mark) if _alive(process)]
         for process in alive:
-            killed.add(process.pid)
+            killed[process.pid] = process
             with contextlib.suppress(psutil.Error):
                 process.kill()
         reap()
-        if not alive or time.monotonic() > deadline:
+        if time.monotonic() > deadline or not (alive or any(_alive(process) for process in killed.values())):
             return len(killed)
         time.sleep(0.005)
 
@@ -97,6 +109,28 @@ def reap() -> None:
 
 
 _own_children: set[int] = set()
+
+
+def _wait(process: subprocess.Popen[bytes], limit_seconds: float) -> bool:
+    """Waits until the process has ended; False if time ran out before.
+
+    By pidfd where there is one: Popen.wait() with a limit looks only every 50 ms, so launches would seem
+    to take multiples of that.
+    """
+    with contextlib.suppress(OSError, AttributeError):
+        descriptor = os.pidfd_open(process.pid)
+        try:
+            poll = select.poll()
+            poll.register(descriptor, select.POLLIN)
+            poll.poll(limit_seconds * 1000)
+        finally:
+            os.close(descriptor)
+        limit_seconds = 0.0
+    try:
+        process.wait(timeout=limit_seconds)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
 
 
 def run(command: Command, limit_seconds: float, keep_daemons: bool = False, mark: str = "") -> Outcome:
@@ -132,10 +166,11 @@ def run(command: Command, limit_seconds: float, keep_daemons: bool = False, mark
         _own_children.add(process.pid)
         timed_out = False
         try:
-            process.wait(timeout=limit_seconds)
-        except subprocess.TimeoutExpired:
-            timed_out = True
+            timed_out = not _wait(process, limit_seconds)
         finally:
+            if process.returncode is None:  # a launcher that is asked to end removes its ranks' files
+                process.terminate()
+                _wait(process, COURTESY_SECONDS)
             if timed_out or process.returncode is None or not keep_daemons:
                 end_all(mark)
             if process.poll() is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from math import exp, log, sqrt
 
 from volley.errors import UsageError
 
@@ -54,35 +55,32 @@ def with_neighbours(sizes: Iterable[int], low: int, high: int, from_size: int = 
     return sorted(found)
 
 
-def refine(curve: Mapping[int, float], tolerance: float = 0.25, limit: int = 16) -> list[int]:
+def refine(curve: Mapping[int, tuple[float, float, float]], tolerance: float = 0.25, limit: int = 16) -> list[int]:
     """Sizes to add where neighbouring points disagree with interpolation.
 
-    For each inner point the value that its neighbours predict (linearly in log size, log time) is
-    compared with what was measured; where they differ by more than `tolerance` (relative), the middle of
-    the wider-in-doubt interval beside it is added. Adjacent sizes (distance 1) cannot be split. Largest
-    disagreements first, at most `limit` sizes. After SKaMPI's automatic refinement (Reussner et al. 1998).
+    `curve` gives (low, value, high) by size: a point and its interval. For each inner point the value that
+    its neighbours predict (linearly in log size, log time) is compared with its interval; where it lies
+    outside by more than `tolerance` (relative to the value), the middle of that neighbouring interval of
+    sizes over which the time changes more is added. Adjacent sizes cannot be split. Largest disagreements
+    first, at most `limit` sizes. After SKaMPI's automatic refinement (Reussner et al. 1998).
     """
-    from math import exp, log, sqrt
-
-    sizes = sorted(size for size, value in curve.items() if size > 0 and value > 0)
+    sizes = sorted(size for size, (low, _, _) in curve.items() if size > 0 and low > 0)
+    value = {size: curve[size][1] for size in sizes}
     doubts: dict[tuple[int, int], float] = {}
     for left, middle, right in zip(sizes, sizes[1:], sizes[2:], strict=False):
         share = (log(middle) - log(left)) / (log(right) - log(left))
-        predicted = exp(log(curve[left]) * (1 - share) + log(curve[right]) * share)
-        disagreement = abs(curve[middle] / predicted - 1)
+        predicted = exp(log(value[left]) * (1 - share) + log(value[right]) * share)
+        low, _, high = curve[middle]
+        disagreement = max(low - predicted, predicted - high, 0.0) / predicted
         if disagreement <= tolerance:
             continue
-        # The jump lies in the neighbouring interval over which the time changes more.
-        rises_left = abs(log(curve[middle] / curve[left]))
-        rises_right = abs(log(curve[right] / curve[middle]))
+        rises_left = abs(log(value[middle] / value[left]))
+        rises_right = abs(log(value[right] / value[middle]))
         interval = (left, middle) if rises_left >= rises_right else (middle, right)
         doubts[interval] = max(doubts.get(interval, 0.0), disagreement)
-    added: list[int] = []
-    for (left, right), _ in sorted(doubts.items(), key=lambda item: -item[1]):
-        middle = round(sqrt(left * right))
-        if left < middle < right:
-            added.append(middle)
-    return sorted(added[:limit])
+    worst_first = sorted(doubts, key=lambda interval: -doubts[interval])
+    middles = [(round(sqrt(left * right)), left, right) for left, right in worst_first]
+    return sorted([middle for middle, left, right in middles if left < middle < right][:limit])
 
 
 def format_size(size: int) -> str:

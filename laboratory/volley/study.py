@@ -239,7 +239,9 @@ class Conductor:
                 crowded = state.cell.ranks > self.study.environment["cores"]
                 if state.cell.test is test and not crowded and before < MAXIMUM_ADDED_SIZES:
                     for curve in self.cell_curves(state):
-                        wanted.update(refine({point.x: point.value_ns for point in curve.points}, limit=4))
+                        # A point from one launch has no interval: nothing tells its noise from a step.
+                        sure = [point for point in curve.points if point.launches > 1]
+                        wanted.update(refine({one.x: (one.low_ns, one.value_ns, one.high_ns) for one in sure}, limit=4))
             if len(wanted) > before:
                 self.options.added_sizes[test.name] = sorted(wanted)
         self.study.options["added_sizes"] = self.options.added_sizes

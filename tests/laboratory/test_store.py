@@ -4,6 +4,7 @@ import os
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from volley.errors import DataError, UsageError, VolleyError
@@ -112,12 +113,7 @@ def test_a_full_disk_is_named_and_what_was_there_is_whole(tmp_path: Path) -> Non
     try:
         small = StudyFolder.create(disk / "study", Study())
         small.add_launch(launch(1), frame())
-        noise = frame(60_000).with_columns(
-            duration_ns=pl.Series(os.urandom(240_000)[i] for i in range(60_000)).cast(pl.Float32)
-        )
-        noise = noise.with_columns(
-            start_ns=pl.int_range(60_000).hash(3).cast(pl.Int64, strict=False, wrap_numerical=True)
-        )
+        noise = frame(60_000).with_columns(start_ns=pl.Series(np.random.default_rng(1).integers(0, 1 << 60, 60_000)))
         with pytest.raises(VolleyError, match="is full") as caught:
             small.add_launch(launch(2), noise)
         assert "--resume" in caught.value.remedy

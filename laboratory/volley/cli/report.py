@@ -49,13 +49,12 @@ def make_report(folder: StudyFolder, console: Console) -> None:
                 f"go on measuring: volley study --resume --out {folder.path}",
             )
         plots = folder.path / "plots"
-        reporting.write_report(
-            data.study, data.curves, data.streams, data.boxes, data.summary, folder.path / "report.html"
-        )
+        page = folder.path / "report.html"
+        reporting.write_report(data.study, data.curves, data.streams, data.summary, page, data.boxes)
         reporting.write_plots(data.study, data.curves, plots)
         reporting.write_octave(data.study, data.curves, plots)
     print_summary(data, console)
-    console.print(f"\n[bold]report[/]: {folder.path / 'report.html'}", highlight=False, soft_wrap=True)
+    console.print(f"\n[bold]report[/]: {page}", highlight=False, soft_wrap=True)
 
 
 SHOWN_SIZES = (8, 1024, 4096, 65536, 1048576)
@@ -66,7 +65,7 @@ def print_summary(data: ReportData, console: Console) -> None:
     """What a person should know without opening the page."""
     console.print()
     for sentence in data.summary:
-        console.print(f"• {escape(sentence)}", highlight=False)
+        console.print(f"• {escape(sentence)}", highlight=False, soft_wrap=not console.is_terminal)
     _print_pingpong(data, console)
     for fact in data.study.systems:
         if fact.status != "ready":

@@ -73,7 +73,7 @@ def parse_ranks(text: str | None) -> list[int] | None:
 def study(
     systems: Annotated[
         str | None,
-        typer.Option(help="What to measure, comma-separated: FAMILY[==VERSION][/TRANSPORT] or NAME=PREFIX."),
+        typer.Option(help="What to measure, comma-separated: FAMILY\\[==VERSION]\\[/TRANSPORT] or NAME=PREFIX."),
     ] = None,
     tests: Annotated[str | None, typer.Option(help="Which tests, comma-separated; see `volley tests`.")] = None,
     out: Annotated[Path | None, typer.Option(help="The study's folder. Default: studies/ and date and time.")] = None,

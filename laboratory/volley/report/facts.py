@@ -232,7 +232,7 @@ def overhead_line(launches: Sequence[Launch]) -> str:
         return ""
     return (
         f"Recording one operation cost at most {worst.overhead_ns:.1f} ns (launch {worst.number}, "
-        f"{worst.test} on {worst.system}); it is part of every time shown."
+        f"{worst.test} on {worst.system})."
     )
 
 

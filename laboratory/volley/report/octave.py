@@ -71,8 +71,7 @@ def _script(curve: Curve, test_title: str, axis: str) -> str:
     ranks = f", {curve.ranks} ranks" if curve.ranks else ""
     title = _one_line(f"{test_title}: {curve.label}{ranks}")
     rows = "\n".join(
-        f"  {point.x} {point.value_ns:.9g} {point.low_ns:.9g} {point.high_ns:.9g}"
-        f" {point.launches} {point.operations}"
+        f"  {point.x} {point.value_ns:.9g} {point.low_ns:.9g} {point.high_ns:.9g} {point.launches} {point.operations}"
         for point in sorted(curve.points, key=lambda point: point.x)
     )
     coverage = min(point.coverage for point in curve.points)

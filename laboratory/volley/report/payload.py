@@ -35,6 +35,7 @@ def payload(
         "tests": tests,
         "systems": _systems(study, [*curves, *streams, *boxes]),
         "caches": caches(study),
+        "ceilings": style.CEILINGS,
         "curves": [_curve(curve, tests[curve.test]) for curve in curves if curve.points],
         "streams": [_stream(stream) for stream in kept_streams],
         "streams_left_out": len(streams) - len(kept_streams),
@@ -58,11 +59,10 @@ def described_tests(
     """Each test's description; for tests the study does not describe (imported data), its name alone."""
     wanted = ("title", "summary", "source", "axis", "operation", "scale", "statistic", "traffic", "ranks")
     found = {
-        str(test["name"]): {key: test[key] for key in wanted if key in test}
-        for test in study.tests
-        if "name" in test
+        str(test["name"]): {key: test[key] for key in wanted if key in test} for test in study.tests if "name" in test
     }
-    for one in itertools.chain(curves, streams, boxes):
+    users: Iterable[Curve | Stream | LaunchBox] = itertools.chain(curves, streams, boxes)
+    for one in users:
         found.setdefault(one.test, {})
     for name, test in found.items():
         test["title"] = test.get("title") or name

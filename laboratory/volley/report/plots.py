@@ -62,11 +62,7 @@ def preview(study: Study, curves: Sequence[Curve], test: str) -> bytes:
 
 def ceilings(curves: Sequence[Curve]) -> list[Curve]:
     """What the machine can do without any MPI: reference lines in point-to-point plots."""
-    return [
-        curve
-        for curve in curves
-        if curve.system == style.MACHINE and curve.test == "ceilings" and curve.points
-    ]
+    return [curve for curve in curves if curve.system == style.MACHINE and curve.test == "ceilings" and curve.points]
 
 
 def _file_part(name: str) -> str:
@@ -96,7 +92,7 @@ class _Canvas:
         if not rows:
             return False
         self.figure.clear()
-        axes = self.figure.add_axes((0.09, 0.11, 0.6, 0.78))
+        axes = self.figure.add_axes((0.09, 0.11, 0.65, 0.78))
         described = self.tests[test]
         if len({point[0] for _, points in rows for point in points}) == 1:
             self._draw_single(axes, rows, quantity)
@@ -125,9 +121,7 @@ class _Canvas:
             if traffic and point.x and point.low_ns > 0
         ]
 
-    def _draw_curves(
-        self, axes: Any, rows: list[tuple[Curve, list[Row]]], test: dict[str, Any], quantity: str
-    ) -> None:
+    def _draw_curves(self, axes: Any, rows: list[tuple[Curve, list[Row]]], test: dict[str, Any], quantity: str) -> None:
         by_size = test["axis"] == "size"
         rows = [(curve, [row for row in points if row[0] > 0]) for curve, points in rows]
         kinds = list(dict.fromkeys((curve.variant, curve.ranks) for curve, _ in rows))
@@ -143,6 +137,7 @@ class _Canvas:
             )  # fmt: skip
         xs = [row[0] for _, points in rows for row in points]
         values = [value for _, points in rows for row in points for value in row[1:]]
+        values += self._flat_ceilings(test, quantity)
         axes.set_xscale("log")
         axes.set_yscale("log")
         axes.set_xlim(min(xs) / 1.15, max(xs) * 1.15)
@@ -176,10 +171,11 @@ class _Canvas:
         axes.set_xscale("log")
         axes.set_xlim(min(values) / 1.3, max(values) * 2)
         axes.set_ylim(len(rows) - 0.5, -0.5)
-        ticks = units.log_ticks(*axes.get_xlim(), 7)
+        low, high = axes.get_xlim()
+        ticks = units.log_ticks(low, high, 7)
         axes.xaxis.set_major_locator(FixedLocator(ticks))
         axes.xaxis.set_minor_locator(NullLocator())
-        axes.set_xticklabels([FORMATS[quantity](tick) for tick in ticks])
+        axes.set_xticklabels([units.short(FORMATS[quantity](tick)) for tick in ticks])
         axes.set_yticks(range(len(rows)), [self._label(curve, kinds) for curve, _ in rows])
         axes.set_xlabel(QUANTITIES[quantity], color=MUTED)
         _quiet_frame(axes)
@@ -199,6 +195,12 @@ class _Canvas:
                     textcoords="offset points", rotation=90, va="top", fontsize=7, color=MUTED,
                 )  # fmt: skip
 
+    def _flat_ceilings(self, test: dict[str, Any], quantity: str) -> list[float]:
+        """Values of ceilings that do not depend on size: the axis is to reach them."""
+        if not test["point_to_point"] or quantity != "time":
+            return []
+        return [one.points[0].value_ns for one in ceilings(self.curves) if len(one.points) == 1]
+
     def _draw_ceilings(self, axes: Any, quantity: str) -> None:
         low, high = axes.get_xlim()
         for number, curve in enumerate(ceilings(self.curves)):
@@ -208,7 +210,7 @@ class _Canvas:
             if len(points) > 1:
                 x, y, *_ = zip(*points, strict=True)
                 line = (0, (3 + 2 * number, 2))
-                label = _plain(f"machine: {curve.variant}")
+                label = _plain(f"machine: {style.CEILINGS.get(curve.variant, curve.variant)}")
                 axes.plot(x, y, color=MUTED, linestyle=line, linewidth=0.8, label=label, zorder=1)
 
     def _finish(self, axes: Any, x_title: str, quantity: str, by_size: bool) -> None:
@@ -216,9 +218,10 @@ class _Canvas:
         ticks: Sequence[float] = units.size_ticks(low, high, 9)
         axes.xaxis.set_major_locator(FixedLocator(list(ticks)))
         axes.set_xticklabels([units.tick_size(int(tick)) if by_size else f"{tick:g}" for tick in ticks])
-        ticks = units.log_ticks(*axes.get_ylim(), 9)
+        bottom, top = axes.get_ylim()
+        ticks = units.log_ticks(bottom, top, 9)
         axes.yaxis.set_major_locator(FixedLocator(list(ticks)))
-        axes.set_yticklabels([FORMATS[quantity](tick) for tick in ticks])
+        axes.set_yticklabels([units.short(FORMATS[quantity](tick)) for tick in ticks])
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_minor_locator(NullLocator())
         axes.set_xlabel(x_title, color=MUTED)

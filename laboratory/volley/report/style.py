@@ -16,6 +16,14 @@ from volley.results import SystemFacts
 MACHINE = "machine"
 """The system whose measurements are the machine's own: drawn as reference, not as a competitor."""
 
+CEILINGS = {
+    "line": "a cache line from core to core",
+    "pingpong1": "ping-pong, one core copies",
+    "pingpong2": "ping-pong, both cores copy",
+    "memcpy": "one core copies",
+}
+"""Variants of the test `ceilings`, in words."""
+
 FAMILIES = {
     "volley": ("#aa3377", "#e27fb5"),
     "mpich": ("#0072b2", "#5ab4f0"),

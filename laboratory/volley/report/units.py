@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 
 _TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
@@ -12,8 +13,18 @@ _ROUNDS_UP = 0.9995
 """From this share of a unit on, three digits round up to the unit: 999.9 ns is written 1 µs."""
 
 
+_TICK_MANTISSAS: Sequence[Sequence[float]] = (
+    (1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9),
+    (1, 1.5, 2, 3, 4, 5, 7),
+    (1, 2, 5),
+    (1, 3),
+    (1,),
+)
+"""From dense to sparse: the first that does not crowd an axis is taken."""
+
+
 def _three_digits(value: float) -> str:
-    return f"{value:.0f}" if value >= 999.5 else f"{value:.3g}"
+    return f"{value:.0f}" if value >= 99.95 else f"{value:#.3g}".rstrip(".")
 
 
 def _with_unit(value: float, units: Sequence[tuple[float, str]]) -> str:
@@ -33,6 +44,11 @@ def format_rate(bytes_per_second: float) -> str:
     return _with_unit(bytes_per_second, _RATES) if math.isfinite(bytes_per_second) else "?"
 
 
+def short(text: str) -> str:
+    """``10 µs`` for ``10.0 µs``: as ticks of an axis are written."""
+    return re.sub(r"(\.\d*?)0+(?= )", r"\1", text).replace(". ", " ")
+
+
 def tick_size(size: int) -> str:
     """A size below an axis: ``256``, ``4 KiB``, ``1 MiB``."""
     for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
@@ -44,7 +60,7 @@ def tick_size(size: int) -> str:
 def log_ticks(low: float, high: float, most: int) -> list[float]:
     """Round numbers in [low, high]: as many as fit into `most`, from every decade or parts of it."""
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
-    for mantissas in ((1, 2, 3, 4, 5, 6, 7, 8, 9), (1, 2, 5), (1, 3), (1,)):
+    for mantissas in _TICK_MANTISSAS:
         ticks = [m * 10.0**e for e in range(first, last + 1) for m in mantissas]
         ticks = [tick for tick in ticks if low <= tick <= high]
         if len(ticks) <= most:

@@ -7,6 +7,7 @@ import importlib
 import pkgutil
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from volley.errors import UsageError
 from volley.systems.base import Command, Note, System, User
@@ -20,7 +21,7 @@ def families() -> dict[str, type[System]]:
     for module in pkgutil.iter_modules(__path__):
         importlib.import_module(f"{__name__}.{module.name}")
 
-    def subclasses(of: type[System]) -> list[type[System]]:
+    def subclasses(of: type[Any]) -> list[type[System]]:
         return [found for direct in of.__subclasses__() for found in (direct, *subclasses(direct))]
 
     kinds = {kind.family: kind for kind in subclasses(System) if hasattr(kind, "family")}

@@ -25,8 +25,8 @@ class Flavour(ABC):
 
     name: ClassVar[str]
     transports: ClassVar[Mapping[str, str]]
-    library: ClassVar[str] = ""
-    """Where below the prefix its shared libraries are, if the loader has to be told."""
+    segments: ClassVar[Sequence[str]] = ()
+    """Names of the files in /dev/shm that its ranks leave there if they are killed."""
 
     @abstractmethod
     def arguments(self, version: str, transport: str, ranks: int) -> list[str]:
@@ -66,6 +66,7 @@ class Hydra(Flavour):
         "shm": "shared memory (MPICH's own choice on one node)",
         "tcp": "TCP through the loopback interface, by the network module of the build (OFI or UCX)",
     }
+    segments = ("mpich_shm_*",)
 
     def arguments(self, version: str, transport: str, ranks: int) -> list[str]:
         """``-launcher fork``: never ssh, whatever a batch system or host file says."""
@@ -95,6 +96,7 @@ class OpenMpi(Flavour):
         "tcp": "TCP through the loopback interface (pml ob1, btl tcp)",
         AS_IT_COMES: "what it chooses itself when no transport is named",
     }
+    segments = ("vader_segment.*", "sm_segment.*")
 
     def arguments(self, version: str, transport: str, ranks: int) -> list[str]:
         """Root is allowed, since containers often have nobody else; ranks may outnumber cores; no binding,
@@ -113,7 +115,7 @@ class OpenMpi(Flavour):
     def knobs(self, prefix: Path, transport: str, keep_loader: bool = False) -> dict[str, str]:
         """Parameters with their current values, by ``ompi_info``."""
         environment = self.environment(prefix, transport, keep_loader)
-        tool = [prefix / "bin" / "ompi_info", "--all", "--parsable"]
+        tool: list[str | Path] = [prefix / "bin" / "ompi_info", "--all", "--parsable"]
         return knobs.collect(tool, environment, knobs.OMPI_INFO_LINE)
 
 

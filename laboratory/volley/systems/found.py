@@ -4,21 +4,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
 from volley import processes
 from volley.errors import SystemUnavailable, VolleyError
 from volley.systems import flavours
-from volley.systems.base import Command, Note, System
+from volley.systems.base import Command, Note
 from volley.systems.environment import clean_environment
 from volley.systems.machine import require_c_compiler
+from volley.systems.mpiexec import MpiexecSystem
 
 VERSION_LIMIT_SECONDS = 20.0
 
 
-class FoundSystem(System):
+class FoundSystem(MpiexecSystem):
     """PREFIX/bin/mpicc and PREFIX/bin/mpiexec, of whatever MPI; subclasses say where PREFIX is."""
 
     transports: ClassVar[Mapping[str, str]] = {
@@ -28,22 +29,17 @@ class FoundSystem(System):
     }
     default_transports = (flavours.AS_IT_COMES,)
     by_default = False
+    keep_loader = True  # such an MPI may need what the user's modules have set
 
     def __init__(self, version: str | None, transport: str, prefix: Path | None = None) -> None:
         super().__init__(version, transport, prefix)
         self._version = version or ""
-        self.flavour: flavours.Flavour = flavours.UNKNOWN
+        self.flavour = flavours.UNKNOWN
 
     @property
     def version(self) -> str:
         """What mpiexec says."""
         return self._version
-
-    @property
-    def where(self) -> Path:
-        """PREFIX, which is known once prepare() has begun."""
-        assert self.prefix is not None, "prepare() sets the prefix"
-        return self.prefix
 
     def prepare(self, note: Note) -> None:
         """Looks for mpicc and mpiexec and asks whose they are."""
@@ -86,21 +82,7 @@ class FoundSystem(System):
             )
         return outcome.output + outcome.errors
 
-    def compiler(self) -> list[str]:
-        """Its own wrapper."""
-        return [str(self.where / "bin" / "mpicc")]
-
-    def launch(self, program: Path, arguments: Sequence[str], ranks: int) -> Command:
-        """By its own mpiexec; the caller's LD_LIBRARY_PATH stays, as such an MPI may need it."""
-        return self.flavour.command(
-            self.where, self._version, self.transport, [str(program), *arguments], ranks, keep_loader=True
-        )
-
-    def knobs(self) -> dict[str, str]:
-        """By the tool of that kind of MPI."""
-        return self.flavour.knobs(self.where, self.transport, keep_loader=True)
-
     def describe(self) -> dict[str, str]:
-        """Adds whose mpiexec it was taken for, and where that really is."""
+        """Adds where its mpiexec really is."""
         mpiexec = self.where / "bin" / "mpiexec"
-        return {**super().describe(), "flavour": self.flavour.name, "mpiexec": str(mpiexec.resolve())}
+        return {**super().describe(), "mpiexec": str(mpiexec.resolve())}

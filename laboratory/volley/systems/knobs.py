@@ -26,11 +26,7 @@ IRRELEVANT = re.compile(r"gpu|cuda|rocm|_ze_|verbose|priority|help|debug|version
 
 def choose(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Those of `pairs` whose name says that they matter for performance."""
-    return {
-        name: value
-        for name, value in pairs
-        if value and RELEVANT.search(name) and not IRRELEVANT.search(name)
-    }
+    return {name: value for name, value in pairs if value and RELEVANT.search(name) and not IRRELEVANT.search(name)}
 
 
 def ask(argv: Sequence[str | Path], environment: Mapping[str, str]) -> tuple[str, str]:
@@ -64,4 +60,4 @@ OMPI_INFO_LINE = re.compile(
 )
 MPIVARS_LINE = re.compile(r"^\s+(?P<name>MPIR_CVAR_\w+)\s*=(?P<value>[^\t\n]*)", re.MULTILINE)
 LAMINFO_LINE = re.compile(r"^ssi:(?:rpi|coll):[^:\n]*:param:(?P<name>[^:\n]+):(?P<value>.*)$", re.MULTILINE)
-IMPI_INFO_LINE = re.compile(r"^\|\s*(?P<name>I_MPI_\w+)\s*\|\s*(?P<value>[^|\n]*)", re.MULTILINE)
+IMPI_INFO_LINE = re.compile(r"^\s*\|\s*(?P<name>I_MPI_\w+)\s*\|\s*(?P<value>[^|\n]*)", re.MULTILINE)

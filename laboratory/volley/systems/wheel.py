@@ -13,15 +13,15 @@ import sys
 import tempfile
 import time
 import venv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import ClassVar
 
 from volley import processes
 from volley.errors import SystemUnavailable, UsageError
-from volley.systems.base import Command, Note, System, cache_folder
-from volley.systems.flavours import Flavour
+from volley.systems.base import Command, Note, cache_folder
 from volley.systems.machine import require_c_compiler
+from volley.systems.mpiexec import MpiexecSystem
 
 LOOKUP_LIMIT_SECONDS = 60.0
 INSTALL_LIMIT_SECONDS = 900.0
@@ -47,8 +47,7 @@ def systems_folder() -> Path:
 
 def versions_in_cache(package: str) -> list[str]:
     """Versions of `package` that are installed, newest first."""
-    found = [path.name.removeprefix(f"{package}-") for path in systems_folder().glob(f"{package}-*/bin")]
-    found += [path.parent.name.removeprefix(f"{package}-") for path in systems_folder().glob(f"{package}-*/bin")]
+    found = [path.parent.name.removeprefix(f"{package}-") for path in systems_folder().glob(f"{package}-*/bin")]
     return sorted({name for name in found if name[:1].isdigit()}, key=order, reverse=True)
 
 
@@ -97,10 +96,8 @@ def _offered_in(pip_errors: str, package: str) -> list[str]:
 
 def offered_versions(package: str) -> list[str]:
     """Versions on PyPI for this machine, newest first; [] where PyPI cannot be reached."""
-    # An impossible version makes pip list the possible ones; `pip index versions` is "experimental".
-    outcome = _pip(["install", "--dry-run", "--ignore-installed", f"{package}==0.0.0.invalid0"], LOOKUP_LIMIT_SECONDS)
-    if "Invalid requirement" in outcome.errors:
-        outcome = _pip(["install", "--dry-run", f"{package}==9999"], LOOKUP_LIMIT_SECONDS)
+    # A version that cannot be makes pip list those that are; `pip index versions` calls itself experimental.
+    outcome = _pip(["install", "--dry-run", "--ignore-installed", f"{package}==9999"], LOOKUP_LIMIT_SECONDS)
     return _offered_in(outcome.errors, package)
 
 
@@ -150,8 +147,7 @@ def _pip_failed(package: str, outcome: processes.Outcome) -> SystemUnavailable:
     if "(from versions: none)" in outcome.errors or "onnection" in outcome.errors:
         return SystemUnavailable(
             f"cannot install {package}: PyPI cannot be reached, or has no wheel of it for this machine",
-            f"connect to the network once (it is then kept in {systems_folder()}), or set PIP_INDEX_URL to "
-            "a mirror",
+            f"connect to the network once (it is then kept in {systems_folder()}), or set PIP_INDEX_URL to a mirror",
         )
     return SystemUnavailable(
         f"cannot install {package}: {outcome.last_words()}", f"try: {sys.executable} -m pip download {package}"
@@ -204,11 +200,10 @@ def install(package: str, version: str, note: Note) -> Path:
     return final
 
 
-class WheelSystem(System):
+class WheelSystem(MpiexecSystem):
     """An MPI from a wheel: subclasses name package and flavour."""
 
     package: ClassVar[str]
-    flavour: ClassVar[Flavour]
 
     def __init__(self, version: str | None, transport: str, prefix: Path | None = None) -> None:
         super().__init__(version, transport, prefix)
@@ -250,31 +245,9 @@ class WheelSystem(System):
                 f"name another version, or remove that folder: {self.family}",
             )
 
-    def compiler(self) -> list[str]:
-        """The wheel's own wrapper."""
-        return [str(self.folder / "bin" / "mpicc")]
-
-    def launch(self, program: Path, arguments: Sequence[str], ranks: int) -> Command:
-        """By the wheel's own mpiexec."""
-        return self.flavour.command(
-            self.folder, self._version, self.transport, [str(program), *arguments], ranks
-        )
-
-    def knobs(self) -> dict[str, str]:
-        """By the tool that comes with it."""
-        return self.flavour.knobs(self.folder, self.transport)
-
     def describe(self) -> dict[str, str]:
-        """Adds the package, what it lacks, and all that chooses the transport."""
-        facts = {**super().describe(), "package": f"{self.package}=={self._version}", **self._settings()}
+        """Adds the package, and what it lacks."""
+        facts = {**super().describe(), "package": f"{self.package}=={self._version}"}
         with contextlib.suppress(OSError):
             facts["missing"] = (self.folder / "missing.txt").read_text()
         return facts
-
-    def _settings(self) -> Mapping[str, str]:
-        words = self.flavour.arguments(self._version, self.transport, 2)
-        variables = self.flavour.variables(self.folder, self.transport)
-        return {
-            "launcher": " ".join(["mpiexec", *words]),
-            "variables": " ".join(f"{name}={value}" for name, value in variables.items()),
-        }

@@ -284,15 +284,15 @@ static inline void volley_poison(void *buffer, size_t bytes, int sender, uint64_
 /** Number of bytes that differ from what volley_fill() wrote with the same arguments. */
 static inline uint64_t volley_wrong(const void *buffer, size_t bytes, int sender, uint64_t salt) {
     const unsigned char *byte = buffer;
-    uint64_t key = volley_key(sender, salt), wrong = 0;
-    for (uint64_t index = 0; bytes > 0; index++) {
-        size_t part = bytes < 8 ? bytes : 8;
-        uint64_t word = volley_word(index, key);
-        if (__builtin_expect(memcmp(byte, &word, part) != 0, 0))
-            for (size_t i = 0; i < part; i++) wrong += byte[i] != ((const unsigned char *)&word)[i];
-        byte += part;
-        bytes -= part;
+    uint64_t key = volley_key(sender, salt), index = 0, wrong = 0;
+    for (; bytes >= 8; bytes -= 8, byte += 8) {
+        uint64_t seen, difference;
+        memcpy(&seen, byte, 8);
+        difference = seen ^ volley_word(index++, key);
+        for (; __builtin_expect(difference != 0, 0); difference >>= 8) wrong += (difference & 255) != 0;
     }
+    uint64_t word = volley_word(index, key);
+    for (size_t i = 0; i < bytes; i++) wrong += byte[i] != ((const unsigned char *)&word)[i];
     return wrong;
 }
 
@@ -362,14 +362,15 @@ static inline int volley_save(void) {
  *  snprintf into local memory, which takes no lock and, for these formats, no heap in glibc and musl. */
 static void volley_watch(int signal_number) {
     static uint64_t last_activity = UINT64_MAX;
-    static int quiet_turns;
+    static volatile int quiet_turns, ending;
     (void)signal_number;
+    if (ending) return; /* on another thread, while the first is in its grace */
     if (volley.activity != last_activity) {
         last_activity = volley.activity;
         quiet_turns = 0;
         return;
     }
-    if (++quiet_turns < VOLLEY_WATCH_TURNS) return;
+    if (++quiet_turns < VOLLEY_WATCH_TURNS || __atomic_exchange_n(&ending, 1, __ATOMIC_ACQ_REL)) return;
     if (volley.facts_file < 0) {
 #ifndef VOLLEY_NO_MPI
         if (volley.init_ns == 0) volley.rank = 1000000 + (int)getpid(); /* MPI_Init has not told us yet */
@@ -731,8 +732,12 @@ static inline void volley_fork_ranks(void) {
     volley.shared = mmap(NULL, sizeof *volley.shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (volley.shared == MAP_FAILED) volley_die("no shared memory: %s", strerror(errno));
     if (VOLLEY_SHARED_BYTES > 0) {
-        volley.shared_memory =
-            mmap(NULL, VOLLEY_SHARED_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        /* At a multiple of 2 MiB, or it could not have huge pages. */
+        const uintptr_t huge = 2 << 20;
+        char *room = mmap(NULL, VOLLEY_SHARED_BYTES + huge, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (room == MAP_FAILED) volley_die("no room for shared memory: %s", strerror(errno));
+        volley.shared_memory = mmap(room + (huge - (uintptr_t)room % huge), VOLLEY_SHARED_BYTES, PROT_READ | PROT_WRITE,
+                                    MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
         if (volley.shared_memory == MAP_FAILED)
             volley_die("no %zu bytes of shared memory: %s", (size_t)VOLLEY_SHARED_BYTES, strerror(errno));
     }

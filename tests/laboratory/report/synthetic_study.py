@@ -203,7 +203,7 @@ def synthetic_boxes(curves: list[Curve], noise: random.Random) -> list[LaunchBox
 
 
 def synthetic_launches() -> list[Launch]:
-    found = []
+    found: list[Launch] = []
     for block in range(1, LAUNCHES + 1):
         for name, (_, ranks, *_) in TESTS.items():
             for system in ("machine",) if name in ("tcp", "ceilings") else SYSTEMS:
@@ -301,9 +301,7 @@ def facts(name: str) -> SystemFacts:
     base, _, transport = name.partition("/")
     family, _, version = base.partition("==")
     knobs = {"eager_limit": "8192", "btl_sm_max_send_size": "32768"} if family != "machine" else {}
-    return SystemFacts(
-        name, family, version, transport, details={"prefix": f"/opt/{base}"}, knobs=knobs
-    )
+    return SystemFacts(name, family, version, transport, details={"prefix": f"/opt/{base}"}, knobs=knobs)
 
 
 def main(folder: Path) -> None:

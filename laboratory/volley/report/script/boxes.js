@@ -66,7 +66,7 @@ function showBoxPlot() {
     tickmode: 'array', tickvals: places.map(([at]) => at), ticktext: places.map(([, name]) => plain(name).replace('==', '<br>')),
     showgrid: false, range: [-1, end - 0.5], tickangle: isNarrow() ? -60 : 0,
   });
-  Object.assign(layout.yaxis, { type: box.log ? 'log' : 'linear', range: box.log ? range.map(Math.log10) : range, tickmode: 'array', tickvals: ticks, ticktext: ticks.map(formatTime) });
+  Object.assign(layout.yaxis, { type: box.log ? 'log' : 'linear', range: box.log ? range.map(Math.log10) : range, tickmode: 'array', tickvals: ticks, ticktext: ticks.map((tick) => short(formatTime(tick))) });
   if (printing) layout.width = PRINT_WIDTH;
   draw(byId('box-plot'), traces, layout);
 }

@@ -160,11 +160,19 @@ function showPresets() {
   byId('presets').replaceChildren(...links);
 }
 
+/** Whether any of a trace lies within the axes: what cannot be seen needs no legend. */
+function inSight(trace, layout) {
+  const ends = (axis) => (axis.type === 'log' ? axis.range.map((end) => 10 ** end) : axis.range);
+  const [left, right] = ends(layout.xaxis);
+  const [low, high] = ends(layout.yaxis);
+  return trace.x.some((x, at) => x >= left && x <= right && trace.y[at] >= low && trace.y[at] <= high);
+}
+
 function showLegend(figure) {
   const entries = figure.single ? [] : figure.shown.map(([, , look]) => (
     make('span', {}, swatch(look.colour, look.dash, look.symbol), look.label)
   ));
-  for (const trace of figure.ceilings) {
+  for (const trace of figure.ceilings.filter((one) => inSight(one, figure.layout))) {
     entries.push(make('span', { className: 'machine' }, swatch(trace.line.color, trace.line.dash, null), trace.name));
   }
   byId('legend').replaceChildren(...entries);
@@ -178,7 +186,7 @@ function caption(figure) {
   if (state.quantity === 'bandwidth') parts.push('Decimal units: 1 GB/s = 10⁹ B/s, of all bytes one operation moves.');
   if (state.quantity === 'perrank') parts.push('Decimal units; bytes one operation moves, divided by the number of ranks.');
   if (figure.ceilings.length) parts.push('Thin dashed lines: this machine without any MPI.');
-  if (!figure.single && figure.shown.length && !isNarrow()) parts.push('Drag to zoom, double-click to go back.');
+  if (!figure.single && figure.shown.length && !isNarrow() && !printing) parts.push('Drag to zoom, double-click to go back.');
   return parts.join(' ');
 }
 

@@ -6,10 +6,6 @@ const VARIANT_COLOURS = [
   ['#0072b2', '#5ab4f0'], ['#d55e00', '#ff8b45'], ['#009e73', '#35c99b'], ['#aa3377', '#e27fb5'],
   ['#b8860b', '#f0c040'], ['#332288', '#9a8cf0'], ['#56a0d3', '#8cc8f5'], ['#882255', '#d77fae'],
 ];
-const CEILING_NAMES = {
-  line: 'a cache line from core to core', pingpong1: 'ping-pong, one core copies',
-  pingpong2: 'ping-pong, both cores copy', memcpy: 'one core copies',
-};
 const CEILING_DASHES = ['2px,2px', '5px,2px', '8px,3px', '8px,2px,2px,2px'];
 
 const formatOf = (quantity) => ({ time: formatTime, relative: formatTimes })[quantity] || formatRate;
@@ -68,6 +64,7 @@ function appearances(curves) {
       colour: pair[isDark() ? 1 : 0],
       dash: system.dash,
       symbol: SYMBOLS[kind % SYMBOLS.length],
+      size: curves.length > 12 ? 4 : kinds.length > 1 ? 7 : 5, // symbols that must be told apart are larger
       label: labelOf(curve, curves),
     }];
   }));
@@ -98,7 +95,7 @@ function curveTraces(curve, made, look, several) {
   const line = { color: look.colour, width: several > 12 ? 1.4 : 2, dash: look.dash };
   const traces = [{
     meta: 'curve', name: plain(look.label), type: 'scatter', mode: 'lines+markers', x: made.x, y: made.y, line,
-    marker: { color: look.colour, size: several > 12 ? 4 : 5, symbol: look.symbol },
+    marker: { color: look.colour, size: look.size, symbol: look.symbol },
     text: hoverText(curve, made, look.label), hovertemplate: '%{text}<extra></extra>',
   }];
   if (state.bands) {
@@ -121,7 +118,7 @@ function ceilingTraces(shown, limits) {
     if (made.x.length === 1 && state.quantity === 'time') {
       made = { ...made, x: limits, y: [made.y[0], made.y[0]], at: [0, 0], low: [made.low[0], made.low[0]], high: [made.high[0], made.high[0]] };
     }
-    const label = `machine: ${CEILING_NAMES[curve.variant] || curve.variant}`;
+    const label = `machine: ${data.ceilings[curve.variant] || curve.variant}`;
     return {
       meta: 'ceiling', name: plain(label), type: 'scatter', mode: 'lines', x: made.x, y: made.y,
       line: { color: inks().reference, width: 1.1, dash: CEILING_DASHES[number % CEILING_DASHES.length] },
@@ -153,7 +150,7 @@ function axisTicks(name, range) {
     return { values, text: values.map(bySize ? (tick) => (Number.isInteger(tick) ? tickSize(tick) : String(tick)) : String) };
   }
   const values = state.ylog ? logTicks(...range, 9) : evenTicks(...range, 8);
-  return { values, text: values.map((tick) => (tick === 0 ? '0' : formatOf(state.quantity)(tick))) };
+  return { values, text: values.map((tick) => (tick === 0 ? '0' : short(formatOf(state.quantity)(tick)))) };
 }
 
 function evenOrPowers(range, most) {
@@ -232,7 +229,7 @@ function singleFigure(shown) {
   const format = formatOf(state.quantity);
   Object.assign(layout.xaxis, {
     type: state.ylog ? 'log' : 'linear', range: state.ylog ? range.map(Math.log10) : range,
-    tickmode: 'array', tickvals: ticks, ticktext: ticks.map(format),
+    tickmode: 'array', tickvals: ticks, ticktext: ticks.map((tick) => short(format(tick))),
   });
   Object.assign(layout.yaxis, {
     range: [shown.length - 0.5, -0.5], tickmode: 'array', tickvals: shown.map((_, at) => at),

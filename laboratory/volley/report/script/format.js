@@ -7,8 +7,11 @@ const TIME_UNITS = [[1e9, 's'], [1e6, 'ms'], [1e3, 'µs'], [1, 'ns']];
 const RATE_UNITS = [[1e12, 'TB/s'], [1e9, 'GB/s'], [1e6, 'MB/s'], [1e3, 'kB/s'], [1, 'B/s']];
 
 function threeDigits(value) {
-  return value >= 999.5 ? value.toFixed(0) : String(Number(value.toPrecision(3)));
+  return value >= 99.95 ? value.toFixed(0) : value.toPrecision(3);
 }
+
+/** 10 µs for 10.0 µs: as ticks are written. */
+const short = (text) => text.replace(/(\.\d*?)0+(?= )/, '$1').replace('. ', ' ');
 
 function withUnit(value, units) {
   if (value === null || !Number.isFinite(value)) return '–';
@@ -44,11 +47,14 @@ function sizeTicks(low, high, most) {
   return ticks.length > 1 ? ticks : evenTicks(low, high, most);
 }
 
+// From dense to sparse: the first that does not crowd the axis is taken.
+const TICK_MANTISSAS = [[1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9], [1, 1.5, 2, 3, 4, 5, 7], [1, 2, 5], [1, 3], [1]];
+
 /** Round numbers within [low, high] for a logarithmic axis. */
 function logTicks(low, high, most) {
   const first = Math.floor(Math.log10(low));
   const last = Math.ceil(Math.log10(high));
-  for (const mantissas of [[1, 2, 3, 4, 5, 6, 7, 8, 9], [1, 2, 5], [1, 3], [1]]) {
+  for (const mantissas of TICK_MANTISSAS) {
     const ticks = [];
     for (let exponent = first; exponent <= last; exponent++) {
       for (const mantissa of mantissas) ticks.push(Number(`${mantissa}e${exponent}`));
@@ -114,8 +120,9 @@ function baseLayout(height) {
     paper_bgcolor: ink.paper,
     plot_bgcolor: ink.paper,
     font: { family: getComputedStyle(document.body).fontFamily, size: isNarrow() ? 11 : 12.5, color: ink.ink },
-    margin: { l: 10, r: 14, t: 26, b: 10 },
+    margin: { l: 10, r: 14, t: 40, b: 10 },
     showlegend: false,
+    modebar: { bgcolor: 'rgba(0,0,0,0)', color: ink.muted, activecolor: ink.ink },
     hovermode: 'closest',
     hoverlabel: { align: 'left', bgcolor: ink.paper, font: { color: ink.ink, size: 12.5 } },
     xaxis: { ...axis },
@@ -127,7 +134,7 @@ const PLOT_OPTIONS = {
   displaylogo: false,
   responsive: true,
   doubleClick: 'reset',
-  modeBarButtonsToRemove: ['lasso2d', 'select2d', 'zoomIn2d', 'zoomOut2d', 'autoScale2d'],
+  modeBarButtons: [['toImage'], ['zoom2d', 'pan2d'], ['resetScale2d']],
   toImageButtonOptions: { format: 'svg', filename: 'volley' },
 };
 

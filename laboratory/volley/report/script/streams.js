@@ -68,7 +68,7 @@ function showStreams() {
 }
 
 function streamNote(one, gaps, seen) {
-  const kept = gaps.length < one.messages ? `the first ${formatCount(gaps.length)} of ${formatCount(one.messages)} messages` : `${formatCount(gaps.length)} messages`;
+  const kept = gaps.length < one.messages ? `The first ${formatCount(gaps.length)} of ${formatCount(one.messages)} messages` : `${formatCount(gaps.length)} messages`;
   if (!seen.late) return `${kept}; median gap ${formatTime(seen.median)}; none took more than ${LATE} times that.`;
   const period = seen.times > 1 ? `; most often ${seen.period} messages apart (${formatCount(seen.times)} of ${formatCount(seen.distances)} distances)` : '';
   const left = data.streams_left_out ? ` ${data.streams_left_out} more streams are in samples.parquet only.` : '';
@@ -94,14 +94,14 @@ function showStreamMap(gaps) {
   const known = logs.filter((value) => value !== null);
   const ends = known.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [Infinity, -Infinity]);
   const ticks = logTicks(10 ** ends[0], 10 ** Math.max(ends[1], ends[0] + 0.01), 6);
-  const layout = baseLayout(Math.min(620, Math.max(220, 60 + 5 * rows.length)));
+  const layout = baseLayout(Math.min(printing ? 360 : 620, Math.max(220, 60 + 5 * rows.length)));
   Object.assign(layout.xaxis, { title: { text: 'Message within the row', font: { color: inks().muted } }, showgrid: false, range: [0.5, stream.row + 0.5] });
   Object.assign(layout.yaxis, { title: { text: 'First message of the row', font: { color: inks().muted } }, autorange: 'reversed', showgrid: false });
   if (printing) layout.width = PRINT_WIDTH;
   draw(byId('stream-map'), [{
     type: 'heatmap', z: rows, text: texts, hovertemplate: '%{text}<extra></extra>', colorscale: 'Cividis',
     x0: 1, dx: 1, y0: 1, dy: stream.row,
-    colorbar: { title: { text: 'Gap', side: 'top' }, thickness: 12, outlinewidth: 0, tickvals: ticks.map(Math.log10), ticktext: ticks.map(formatTime) },
+    colorbar: { title: { text: 'Gap', side: 'top' }, thickness: 12, outlinewidth: 0, tickvals: ticks.map(Math.log10), ticktext: ticks.map((tick) => short(formatTime(tick))) },
   }], layout);
 }
 
@@ -112,7 +112,7 @@ function showStreamLine(gaps, one) {
   const range = padded(known, true, 0.05);
   const ticks = logTicks(...range, 6);
   Object.assign(layout.xaxis, { title: { text: 'Message', font: { color: inks().muted } }, showgrid: false });
-  Object.assign(layout.yaxis, { type: 'log', range: range.map(Math.log10), tickmode: 'array', tickvals: ticks, ticktext: ticks.map(formatTime) });
+  Object.assign(layout.yaxis, { type: 'log', range: range.map(Math.log10), tickmode: 'array', tickvals: ticks, ticktext: ticks.map((tick) => short(formatTime(tick))) });
   if (printing) layout.width = PRINT_WIDTH;
   draw(byId('stream-line'), [{
     type: 'scatter', mode: 'markers', x: gaps.map((_, at) => at + 1), y: gaps,

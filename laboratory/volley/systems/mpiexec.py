@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Systems whose launches are one mpiexec each: what wheels and MPIs found on the machine share."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from volley.systems import flavours
+from volley.systems.base import Command, System
+
+SHARED_MEMORY = Path("/dev/shm")
+
+
+def segments(patterns: Sequence[str]) -> set[Path]:
+    """This user's files in /dev/shm that match."""
+    found = (path for pattern in patterns for path in SHARED_MEMORY.glob(pattern))
+    own = set()
+    for path in found:
+        with contextlib.suppress(OSError):
+            if path.stat().st_uid == os.geteuid():
+                own.add(path)
+    return own
+
+
+def in_use() -> str:
+    """All lines of all processes' memory maps that concern /dev/shm."""
+    lines = []
+    for maps in Path("/proc").glob("[0-9]*/maps"):
+        with contextlib.suppress(OSError):
+            lines += [line for line in maps.read_text().splitlines() if str(SHARED_MEMORY) in line]
+    return "\n".join(lines)
+
+
+class MpiexecSystem(System):
+    """PREFIX/bin/mpiexec of a known (or unknown) flavour; subclasses say where PREFIX is and what is in it."""
+
+    flavour: flavours.Flavour
+    keep_loader: ClassVar[bool] = False
+    """Whether the caller's LD_LIBRARY_PATH and LD_PRELOAD reach the ranks."""
+
+    _segments_before: frozenset[Path] = frozenset()
+
+    @property
+    def where(self) -> Path:
+        """PREFIX, which is known once prepare() has begun."""
+        assert self.prefix is not None, "prepare() sets the prefix"
+        return self.prefix
+
+    def compiler(self) -> list[str]:
+        """Its own wrapper."""
+        return [str(self.where / "bin" / "mpicc")]
+
+    def launch(self, program: Path, arguments: Sequence[str], ranks: int) -> Command:
+        """By its own mpiexec."""
+        words = [str(program), *arguments]
+        return self.flavour.command(self.where, self.version, self.transport, words, ranks, self.keep_loader)
+
+    def knobs(self) -> dict[str, str]:
+        """By the tool of that kind of MPI."""
+        return self.flavour.knobs(self.where, self.transport, self.keep_loader)
+
+    @contextlib.contextmanager
+    def session(self) -> Iterator[None]:
+        """Remembers which shared-memory files are not ours, for recover()."""
+        self._segments_before = frozenset(segments(self.flavour.segments))
+        yield
+
+    def recover(self) -> None:
+        """Removes the shared-memory files of ranks that were killed: they would fill the memory.
+
+        Only this user's files of this MPI, made since the session began, that no process has mapped.
+        """
+        new = segments(self.flavour.segments) - self._segments_before
+        used = in_use() if new else ""
+        for path in new:
+            if str(path) not in used:
+                path.unlink(missing_ok=True)
+
+    def describe(self) -> dict[str, str]:
+        """Adds whose mpiexec it is, and all that chooses the transport."""
+        words = self.flavour.arguments(self.version, self.transport, 2)
+        variables = self.flavour.variables(self.where, self.transport)
+        return {
+            **super().describe(),
+            "flavour": self.flavour.name,
+            "launcher": " ".join(["mpiexec", *words]),
+            "variables": " ".join(f"{name}={value}" for name, value in variables.items()),
+        }

@@ -1,0 +1,1 @@
+"""Tests of the laboratory's test programs (C)."""

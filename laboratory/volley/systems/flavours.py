@@ -7,10 +7,13 @@ A flavour is what MPICH in a wheel, MPICH on PATH and MPICH below some prefix ha
 from __future__ import annotations
 
 import re
+import socket
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
+
+import psutil
 
 from volley.systems import knobs
 from volley.systems.base import Command
@@ -18,6 +21,13 @@ from volley.systems.environment import clean_environment
 
 AS_IT_COMES = "auto"
 """The transport that an MPI chooses itself, where the user named none."""
+
+
+def has_network() -> bool:
+    """Whether an interface besides loopback is up and has an IPv4 address."""
+    up = {name for name, state in psutil.net_if_stats().items() if state.isup and name != "lo"}
+    addresses = psutil.net_if_addrs()
+    return any(one.family == socket.AF_INET for name in up for one in addresses.get(name, []))
 
 
 class Flavour(ABC):
@@ -74,12 +84,16 @@ class Hydra(Flavour):
 
     def variables(self, prefix: Path, transport: str) -> dict[str, str]:
         """NOLOCAL sends messages of one node to the network module; without UCX_TLS and FI_PROVIDER that
-        module (UCX at once, OFI in some builds) takes shared memory again. Seen on 4.1.3 (OFI) and 5.0.2
-        (UCX): the bytes of all messages, and only then, show up on `lo` in /proc/net/dev.
+        module (UCX at once, OFI in some builds) takes shared memory again. Seen on 3.4.3, 4.1.3 (OFI) and
+        5.0.2 (UCX): the bytes of all messages, and only then, show up on `lo` in /proc/net/dev.
+
+        UCX knows no way over `lo` alone (with UCX_NET_DEVICES=lo it looks for a route to a random address),
+        so OFI serves where the machine has no other network.
         """
         if transport != "tcp":
             return {}
-        return {"MPIR_CVAR_NOLOCAL": "1", "FI_PROVIDER": "tcp", "UCX_TLS": "tcp,self"}
+        chosen = {"MPIR_CVAR_NOLOCAL": "1", "FI_PROVIDER": "tcp", "UCX_TLS": "tcp,self"}
+        return chosen if has_network() else {**chosen, "MPIR_CVAR_CH4_NETMOD": "ofi"}
 
     def knobs(self, prefix: Path, transport: str, keep_loader: bool = False) -> dict[str, str]:
         """Control variables with their current values, by ``mpivars``."""

@@ -164,7 +164,7 @@ def install(package: str, version: str, note: Note) -> Path:
     final = systems_folder() / f"{package}-{version}"
     if (final / "bin").is_dir():
         return final
-    with locked(f"{package}-{version}", note):
+    with locked(package, note):
         if (final / "bin").is_dir():
             return final
         note(f"installing {package} {version}")

@@ -105,9 +105,11 @@ def read_test(file: Path) -> Test:
     for name, known in (("operation", OPERATIONS), ("traffic", TRAFFIC), ("buffers", TRAFFIC_PER_RANK)):
         if said.get(name) is not None and said[name] not in known:
             raise DataError(f'{file}: {name} = "{said[name]}" is none of {", ".join(known)}')
-    lists = {name: tuple(said.pop(name)) for name in ("ranks", "variants") if name in said}
+    for name in ("ranks", "variants"):
+        if name in said:
+            said[name] = tuple(said[name])
     try:
-        return Test(name=file.stem, **said, **lists)
+        return Test(name=file.stem, **said)
     except TypeError as problem:
         raise DataError(f"{file}: its volley-test comment is incomplete: {problem}") from problem
 

@@ -10,14 +10,13 @@ with an interval made of order statistics, which holds for any distribution.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 import polars as pl
 from scipy.stats import binom
 
-from volley.results import Curve, Point
+from volley.results import Curve, LaunchBox, Point, Stream
 from volley.tests import Test
 
 CURVE_KEY = ["system", "test", "variant", "ranks"]
@@ -145,42 +144,13 @@ def achieved_half_width(points: Sequence[Point]) -> float:
     return widths[min(len(widths) - 1, int(np.ceil(NARROW_SHARE * len(widths))) - 1)]
 
 
-@dataclass(frozen=True)
-class LaunchBox:
-    """The operations of one launch at one size, as a box plot shows them (nanoseconds)."""
-
-    system: str
-    test: str
-    variant: str
-    ranks: int
-    size: int
-    launch: int
-    minimum: float
-    q1: float
-    median: float
-    q3: float
-    maximum: float
-
-
 def launch_boxes(values: pl.DataFrame) -> list[LaunchBox]:
-    """One box per row of launch_values()."""
+    """One box per row of launch_values() whose size is 0 or a power of four: enough to look at."""
     if values.is_empty():
         return []
     columns = [*LAUNCH_KEY, "fastest_ns", "q1_ns", "median_ns", "q3_ns", "slowest_ns"]
-    return [LaunchBox(*row) for row in values.select(columns).iter_rows()]
-
-
-@dataclass(frozen=True)
-class Stream:
-    """The gaps between successive messages of one launch of a stream, sender's and receiver's."""
-
-    system: str
-    test: str
-    variant: str
-    size: int
-    launch: int
-    sender_gaps_ns: tuple[float, ...]
-    receiver_gaps_ns: tuple[float, ...]
+    sizes = [0, *(4**exponent for exponent in range(16))]
+    return [LaunchBox(*row) for row in values.filter(pl.col("size").is_in(sizes)).select(columns).iter_rows()]
 
 
 STREAM_MESSAGES = 4000

@@ -76,6 +76,16 @@ CROWDED_STEP = 16
 """With more ranks than cores an operation may take tens of milliseconds: only sizes this factor apart."""
 
 
+QUICK_NEIGHBOURS = (1024, 131072)
+"""Bounds of the sizes that have their neighbours measured in a quick study: where protocols change."""
+QUICK_DENSE_BELOW = 1 << 20
+"""Above this a quick study measures every other power of two: each costs much time and says little new."""
+QUICK_TIME_SHARE = 0.3
+QUICK_MINIMUM_REPETITIONS = 3
+QUICK_LAUNCH_LIMIT_SECONDS = 4.0
+"""A quick study's launch begins no further point after this long; points come in random order."""
+
+
 def sizes_of(test: Test, ranks: int, options: Options, cores: int, memory_bytes: int) -> list[int]:
     """The sizes to measure in a cell: the test's, their neighbours, and what refinement added.
 
@@ -91,7 +101,14 @@ def sizes_of(test: Test, ranks: int, options: Options, cores: int, memory_bytes:
                 last = max(size, 1)
         base = [size for size in kept if size <= 1 << 20] or base[:1]
     elif options.sizes is None and test.neighbours:
-        base = with_neighbours(base, base[0], base[-1], 1024 if options.quick else 128)
+        low, high = QUICK_NEIGHBOURS if options.quick else (128, base[-1])
+        if options.quick:
+            base = [
+                size
+                for size in base
+                if size <= QUICK_DENSE_BELOW or (size.bit_length() % 2 == base[-1].bit_length() % 2)
+            ]
+        base = sorted({*base, *with_neighbours([size for size in base if low <= size <= high], base[0], base[-1])})
         base = sorted({*base, *options.added_sizes.get(test.name, [])})
     need = TRAFFIC_PER_RANK[test.buffers]
     return [size for size in base if need(size, ranks) * ranks <= memory_bytes / 4]
@@ -116,13 +133,16 @@ def launch_text(
     sizes = sizes_of(test, cell.ranks, options, environment["cores"], environment["memory_bytes"])
     points = [(size, variant) for variant in variants_of(test, environment["congestion_controls"]) for size in sizes]
     random.Random(f"{options.seed}-{launch_number}").shuffle(points)
-    share = 0.3 if options.quick else 1.0
+    quick = options.quick
+    least = min(test.minimum_repetitions, QUICK_MINIMUM_REPETITIONS) if quick else test.minimum_repetitions
+    limit = QUICK_LAUNCH_LIMIT_SECONDS if quick else options.launch_limit_seconds * 0.5
+    seconds_per_point = (test.seconds_per_point or options.seconds_per_point) * (QUICK_TIME_SHARE if quick else 1.0)
     lines = [
         f"ranks {cell.ranks}",
         f"freeze_seconds {options.freeze_seconds}",
-        f"limit_seconds {options.launch_limit_seconds * 0.5}",
-        f"seconds_per_point {(test.seconds_per_point or options.seconds_per_point) * share}",
-        f"minimum_repetitions {options.repetitions or test.minimum_repetitions}",
+        f"limit_seconds {limit}",
+        f"seconds_per_point {seconds_per_point}",
+        f"minimum_repetitions {options.repetitions or least}",
         f"maximum_repetitions {options.repetitions or test.maximum_repetitions}",
         f"seed {options.seed + launch_number}",
         f"launched_ns {launched_ns}",

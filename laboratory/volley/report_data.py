@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from volley import analyse
-from volley.results import Curve, Study, from_dictionary
+from volley.results import Curve, LaunchBox, Stream, Study, from_dictionary
 from volley.store import StudyFolder
 from volley.summary import summarise
 from volley.tests import Test
@@ -33,8 +33,8 @@ class ReportData:
     values: pl.DataFrame
     """analyse.launch_values()."""
     curves: list[Curve]
-    streams: list[analyse.Stream]
-    boxes: list[analyse.LaunchBox]
+    streams: list[Stream]
+    boxes: list[LaunchBox]
     summary: list[str]
 
 

@@ -8,6 +8,7 @@ otherwise.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
@@ -165,6 +166,38 @@ class Curve:
     def label(self) -> str:
         """System, and what distinguishes this curve among those of its test and system."""
         return self.system if self.variant == "-" else f"{self.system} · {self.variant}"
+
+
+@dataclass(frozen=True)
+class Stream:
+    """One launch's stream of small messages: the gap before each message, in the order of sending."""
+
+    system: str
+    test: str
+    variant: str
+    size: int
+    launch: int
+    sender_gaps_ns: Sequence[float] | None
+    """Between the starts of neighbouring sends; None where the sender kept no stamps."""
+    receiver_gaps_ns: Sequence[float] | None
+    """Between neighbouring arrivals; None where the receiver kept no stamps."""
+
+
+@dataclass(frozen=True)
+class LaunchBox:
+    """Single operations of one launch at one size: what a box plot draws."""
+
+    system: str
+    test: str
+    variant: str
+    ranks: int
+    size: int
+    launch: int
+    minimum: float
+    q1: float
+    median: float
+    q3: float
+    maximum: float
 
 
 T = TypeVar("T")

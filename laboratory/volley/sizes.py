@@ -42,16 +42,15 @@ def powers_of_two(first: int, last: int) -> list[int]:
     return sorted({first, last, *powers})
 
 
-def with_neighbours(sizes: Iterable[int], low: int, high: int, from_size: int = 128) -> list[int]:
-    """Adds n-64, n-1 and n+1 around each size n of at least `from_size`, within [low, high].
+def with_neighbours(sizes: Iterable[int], low: int, high: int) -> list[int]:
+    """Adds n-64, n-1 and n+1 around each size n, within [low, high].
 
     A limit sits just above or below a power of two (Open MPI's 4096-byte eager limit counts its own
     header), so a sweep over powers of two alone reports the slow side of it as if it were the curve.
     """
     found = set(sizes)
     for size in list(found):
-        if size >= from_size:
-            found.update(near for near in (size - 64, size - 1, size + 1) if low <= near <= high)
+        found.update(near for near in (size - 64, size - 1, size + 1) if low <= near <= high)
     return sorted(found)
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from volley.results import Curve, Point, Study
@@ -28,9 +29,19 @@ def format_time(ns: float) -> str:
     return f"{ns:.3g} ns"
 
 
+def format_ratio(ratio: float) -> str:
+    """Two digits without an exponent: 1.4, 12, 330."""
+    digits = 1 - math.floor(math.log10(ratio))
+    return f"{round(ratio, digits):.{max(digits, 0)}f}"
+
+
+LEAST_LAUNCHES = 3
+"""Fewer are no ground for a ranking."""
+
+
 def _apart(a: Point, b: Point) -> bool:
-    """Whether the two intervals do not overlap, and both rest on more than one launch."""
-    return min(a.launches, b.launches) > 1 and (a.high_ns < b.low_ns or b.high_ns < a.low_ns)
+    """Whether the two intervals do not overlap, and both rest on enough launches."""
+    return min(a.launches, b.launches) >= LEAST_LAUNCHES and (a.high_ns < b.low_ns or b.high_ns < a.low_ns)
 
 
 def _ranking(curves: Iterable[Curve], test: str, ranks: int, size: int) -> list[tuple[Point, str]]:
@@ -51,16 +62,18 @@ def _fastest(curves: Sequence[Curve], tests: Mapping[str, Test], test: str, rank
     what = tests[test].title if test in tests else test
     where = f"{what}{f', {format_size(size)}' if size else ''}, {ranks} ranks"
     if _apart(best, second):
-        rest = f"{other} takes {second.value_ns / best.value_ns:.2g} times as long ({format_time(second.value_ns)})"
-        text = f"{where}: {name} is fastest with {format_time(best.value_ns)}; {rest}"
+        ratio = format_ratio(second.value_ns / best.value_ns)
+        text = f"{where}: {name} is fastest with {format_time(best.value_ns)}; "
+        text += f"{other} takes {ratio} times as long ({format_time(second.value_ns)})"
     else:
-        text = (
-            f"{where}: {name} ({format_time(best.value_ns)}) and {other} ({format_time(second.value_ns)}) "
-            "cannot be told apart by their intervals"
-        )
+        few = min(best.launches, second.launches)
+        reason = "cannot be told apart by their intervals"
+        if few < LEAST_LAUNCHES:
+            reason = f"are nearest the front, by {few} launch{'es' if few > 1 else ''} only: no ranking"
+        text = f"{where}: {name} ({format_time(best.value_ns)}) and {other} ({format_time(second.value_ns)}) " + reason
     if len(order) > 2:
         last, slowest = order[-1]
-        text += f"; {slowest} takes {last.value_ns / best.value_ns:.2g} times as long"
+        text += f"; {slowest} takes {format_ratio(last.value_ns / best.value_ns)} times as long"
     return text + "."
 
 

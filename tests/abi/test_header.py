@@ -106,9 +106,7 @@ def test_committed_header_is_what_the_tables_give() -> None:
     assert result.returncode == 0, result.stderr
 
 
-def test_check_refuses_another_header(
-    generator: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_check_refuses_another_header(generator: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(generator, "HEADER", tmp_path / "mpi.h")
     text = generator.header(generator.load())
     assert generator.check(text) == 1

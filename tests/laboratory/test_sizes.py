@@ -26,7 +26,8 @@ def test_ranges_hold_their_bounds_and_the_powers_of_two_between() -> None:
 
 
 def test_neighbours_surround_each_size_within_the_bounds() -> None:
-    assert with_neighbours([64, 4096, 8192], 1, 8192) == [64, 4032, 4095, 4096, 4097, 8128, 8191, 8192]
+    assert with_neighbours([4096, 8192], 1, 8192) == [4032, 4095, 4096, 4097, 8128, 8191, 8192]
+    assert with_neighbours([128], 128, 8192) == [128, 129]
 
 
 def with_jump(size: int) -> tuple[float, float, float]:

@@ -10,33 +10,34 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from volley.systems import families
+from volley.systems import System, families
 
 EPILOG = "Example: [cyan]volley systems[/], then [cyan]volley study --systems mpich==4.1.3,lam/tcp[/]"
 
 
 def systems(as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False) -> None:
     """List the systems that can be measured, their transports, and what is installed."""
-    rows = [
-        {
-            "family": name,
-            "summary": kind.summary,
-            "transports": dict(kind.transports),
-            "by_default": list(kind.default_transports) if kind.by_default else [],
-            "installed": kind.installed(),
-        }
-        for name, kind in families().items()
-    ]
     if as_json:
-        typer.echo(json.dumps({"systems": rows}, indent=1))
+        typer.echo(json.dumps({"systems": [_row(name, kind) for name, kind in families().items()]}, indent=1))
         return
     table = Table(title="Systems under test", title_justify="left")
     for column in ("family", "what", "transports (* measured by default)", "installed here"):
         table.add_column(column)
-    for row in rows:
-        marks = [f"{name}{' *' if name in row['by_default'] else ''}" for name in row["transports"]]
-        table.add_row(row["family"], row["summary"], ", ".join(marks), ", ".join(row["installed"]) or "no")
+    for name, kind in families().items():
+        defaults = kind.default_transports if kind.by_default else ()
+        marks = [f"{transport}{' *' if transport in defaults else ''}" for transport in kind.transports]
+        table.add_row(name, kind.summary, ", ".join(marks), ", ".join(kind.installed()) or "no")
     Console().print(table)
+
+
+def _row(name: str, kind: type[System]) -> dict[str, object]:
+    return {
+        "family": name,
+        "summary": kind.summary,
+        "transports": dict(kind.transports),
+        "by_default": list(kind.default_transports) if kind.by_default else [],
+        "installed": kind.installed(),
+    }
 
 
 def register(app: typer.Typer) -> None:

@@ -4,9 +4,9 @@
 Nothing here computes statistics: curves, quartiles and verdicts come from the analysis and are only drawn.
 """
 
-from volley.report.model import LaunchBox, Stream
 from volley.report.octave import write_octave
 from volley.report.page import write_report
 from volley.report.plots import write_plots
+from volley.results import LaunchBox, Stream
 
 __all__ = ["LaunchBox", "Stream", "write_octave", "write_plots", "write_report"]

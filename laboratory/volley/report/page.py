@@ -14,13 +14,12 @@ import jinja2
 from markupsafe import Markup
 
 from volley.report import facts, plots, units
-from volley.report.model import LaunchBox, Stream
 from volley.report.payload import as_json, described_tests, payload
-from volley.results import Curve, Study
+from volley.results import Curve, LaunchBox, Stream, Study
 
 SCRIPTS = ("format", "state", "figure", "explorer", "streams", "boxes", "tables", "main")
 """Parts of the page's script, in the order in which they need each other."""
-PLAIN_DATA = 2_000_000
+PLAIN_DATA = 1_500_000
 """Characters of JSON that fit into the page as they are; beyond that the JSON is packed, too."""
 
 

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from volley.report import style
-from volley.report.model import LaunchBox, Stream
-from volley.results import Curve, Study
+from volley.results import Curve, LaunchBox, Stream, Study
 from volley.sizes import format_size
 from volley.tests import TRAFFIC
 

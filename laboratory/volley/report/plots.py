@@ -56,7 +56,8 @@ def write_plots(study: Study, curves: Sequence[Curve], folder: Path) -> list[Pat
 
 def preview(study: Study, curves: Sequence[Curve], test: str) -> bytes:
     """The time of one test as SVG: what the page shows before, or without, its script. b"" if no curve."""
-    canvas = _Canvas(study, curves)
+    own = [curve for curve in curves if curve.test == test]
+    canvas = _Canvas(study, own[:CURVES_IN_LEGEND] + ceilings(curves))
     return canvas.image("svg") if canvas.draw(test, "time") else b""
 
 

@@ -51,12 +51,12 @@ class FoundSystem(MpiexecSystem):
                     f"{self.name}: there is no program {path}",
                     f"give the folder whose bin has mpicc and mpiexec: NAME=PREFIX, not {self.where}",
                 )
+            if path.resolve().name.endswith(".lam"):
+                raise self._is_lam(path)
         mpiexec = self.where / "bin" / "mpiexec"
-        if mpiexec.resolve().name.endswith(".lam") or (mpiexec.resolve().parent / "lamboot").exists():
-            raise SystemUnavailable(
-                f"{self.name}: {mpiexec} is LAM/MPI, which needs its daemon", "measure it by the name: lam"
-            )
         self.flavour, found = flavours.identify(self._ask_version(mpiexec))
+        if self.flavour is flavours.UNKNOWN and (mpiexec.resolve().parent / "lamboot").exists():
+            raise self._is_lam(mpiexec)
         if self.requested_version and self.requested_version != found:
             raise SystemUnavailable(
                 f"{mpiexec} is version {found or 'unknown'}, not {self.requested_version}",
@@ -68,6 +68,11 @@ class FoundSystem(MpiexecSystem):
                 f"{self.name}: no way is known to make this mpiexec ({self.flavour.name}) use {self.transport}",
                 f"take what it chooses itself: {flavours.AS_IT_COMES}",
             )
+
+    def _is_lam(self, path: Path) -> SystemUnavailable:
+        return SystemUnavailable(
+            f"{self.name}: {path} is of LAM/MPI, which needs its daemon", "measure it by the name: lam"
+        )
 
     def _ask_version(self, mpiexec: Path) -> str:
         command = Command((str(mpiexec), "--version"), clean_environment(keep_loader=True))

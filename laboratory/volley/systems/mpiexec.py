@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import ClassVar
@@ -13,6 +14,8 @@ from volley.systems import flavours
 from volley.systems.base import Command, System
 
 SHARED_MEMORY = Path("/dev/shm")
+SETTLED_SECONDS = 1.0
+"""A file younger than this may be another study's launch, which has made it and not yet mapped it."""
 
 
 def segments(patterns: Sequence[str]) -> set[Path]:
@@ -72,13 +75,15 @@ class MpiexecSystem(System):
     def recover(self) -> None:
         """Removes the shared-memory files of ranks that were killed: they would fill the memory.
 
-        Only this user's files of this MPI, made since the session began, that no process has mapped.
+        Only this user's files of this MPI, made since the session began and not just now, that no process
+        has mapped. What is too young is looked at again after the next launch that does not end well.
         """
         new = segments(self.flavour.segments) - self._segments_before
         used = in_use() if new else ""
         for path in new:
-            if str(path) not in used:
-                path.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                if str(path) not in used and time.time() - path.stat().st_ctime > SETTLED_SECONDS:
+                    path.unlink()
 
     def describe(self) -> dict[str, str]:
         """Adds whose mpiexec it is, and all that chooses the transport."""

@@ -38,5 +38,11 @@ class PathSystem(FoundSystem):
                 f"mpicc and mpiexec on PATH may be of two MPIs: {mpicc} and {mpiexec}",
                 "name the one you mean: NAME=PREFIX, where PREFIX/bin has both",
             )
-        self.prefix = Path(mpiexec).absolute().parent.parent
+        folder = Path(mpiexec).absolute().parent
+        if folder.name != "bin":
+            raise SystemUnavailable(
+                f"the mpiexec on PATH is {mpiexec}, in a folder that is not called bin",
+                "name its MPI instead: NAME=PREFIX, where PREFIX/bin has mpicc and mpiexec",
+            )
+        self.prefix = folder.parent
         super().prepare(note)

@@ -190,11 +190,6 @@ def install(package: str, version: str, note: Note) -> Path:
                     )
                 raise _pip_failed(f"{package}=={version}", outcome)
             partial.rename(final)
-        except OSError as problem:
-            raise SystemUnavailable(
-                f"cannot write {problem.filename or systems_folder()}: {problem.strerror}",
-                "make room or set VOLLEY_CACHE to a folder that can be written",
-            ) from problem
         finally:
             shutil.rmtree(partial, ignore_errors=True)
     return final
@@ -232,9 +227,15 @@ class WheelSystem(MpiexecSystem):
     def prepare(self, note: Note) -> None:
         """Finds the version, installs it where it is not in the cache, and looks whether it is whole."""
         require_c_compiler()
-        if not self._version:
-            self._version = newest_version(self.package, note)
-        self.prefix = install(self.package, self._version, note)
+        try:
+            if not self._version:
+                self._version = newest_version(self.package, note)
+            self.prefix = install(self.package, self._version, note)
+        except OSError as problem:
+            raise SystemUnavailable(
+                f"cannot write {problem.filename or systems_folder()}: {problem.strerror}",
+                "make room, or set VOLLEY_CACHE to a folder that can be written",
+            ) from problem
         self.check_installed()
 
     def check_installed(self) -> None:

@@ -75,7 +75,8 @@ def sizes(text: str) -> list[int]:
     if ".." not in text:
         return [int(text)]
     last = {"8Mi": 1 << 23, "1Mi": 1 << 20, "4Ki": 1 << 12}[text.split("..")[1]]
-    return with_neighbours(powers_of_two(1, last), 1, last, from_size=1024)
+    powers = powers_of_two(1, last)
+    return sorted({*powers, *with_neighbours([size for size in powers if size >= 1024], 1, last)})
 
 
 def message_ns(system: str, size: int) -> float:

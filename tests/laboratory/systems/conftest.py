@@ -3,20 +3,18 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-
 from volley import processes
 from volley.errors import SystemUnavailable
-from volley.processes import Command, Outcome
-from volley.systems import System, resolve
+from volley.systems import Command, System, resolve
+
+from .support import LIMIT_SECONDS
 
 PROGRAMS = Path(__file__).parent / "programs"
-LIMIT_SECONDS = 60.0
 
 
 def quiet(line: str) -> None:
@@ -39,10 +37,8 @@ def ready() -> Callable[[str], System]:
 
 
 @pytest.fixture
-def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def shared_folder() -> Iterator[Path]:
     """A folder that any user can reach, as LAM's ranks need it (pytest's own are private)."""
-    import tempfile
-
     with tempfile.TemporaryDirectory(prefix="volley-tests-") as name:
         folder = Path(name)
         folder.chmod(0o755)
@@ -63,34 +59,3 @@ def compiled(shared_folder: Path) -> Callable[[System, str], Path]:
         return program
 
     return compile_program
-
-
-def greet(system: System, program: Path, ranks: int, *arguments: str) -> Outcome:
-    """Runs hello and checks that every rank spoke once."""
-    outcome = processes.run(system.launch(program, arguments, ranks), LIMIT_SECONDS)
-    assert outcome.fine, outcome
-    spoken = sorted(line for line in outcome.output.splitlines() if line.startswith("rank"))
-    assert spoken == sorted(f"rank {rank} of {ranks}" for rank in range(ranks)), outcome
-    return outcome
-
-
-def freeze_and_go_on(system: System, hang: Path, hello: Path) -> None:
-    """A launch that never ends is ended, leaves no process, and does not spoil the next one."""
-    segments = set(os.listdir("/dev/shm"))
-    outcome = processes.run(system.launch(hang, [], 3), 2.0, mark="freeze-test")
-    assert outcome.timed_out
-    assert processes.end_all("freeze-test") == 0
-    system.recover()
-    greet(system, hello, 2)
-    left = set(os.listdir("/dev/shm")) - segments
-    assert not [name for name in left if name.startswith(("vader_segment", "sm_segment"))], left
-    assert not _running(hang)
-
-
-def _running(program: Path) -> list[str]:
-    found = []
-    for link in Path("/proc").glob("[0-9]*/exe"):
-        with contextlib.suppress(OSError):
-            if link.readlink() == program:
-                found.append(str(link))
-    return found

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
 import pytest
-
 from volley.systems.environment import clean_environment
 
 

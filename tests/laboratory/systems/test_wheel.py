@@ -4,7 +4,6 @@ import time
 from pathlib import Path
 
 import pytest
-
 from volley.errors import SystemUnavailable, UsageError
 from volley.systems import resolve, wheel
 

@@ -144,13 +144,18 @@ def achieved_half_width(points: Sequence[Point]) -> float:
     return widths[min(len(widths) - 1, int(np.ceil(NARROW_SHARE * len(widths))) - 1)]
 
 
+BOX_SIZES = 16
+BOX_CHOICE = (0, 1, 8, 64, 512, 4096, 65536, 1 << 20, 1 << 22)
+
+
 def launch_boxes(values: pl.DataFrame) -> list[LaunchBox]:
-    """One box per row of launch_values() whose size is 0 or a power of four: enough to look at."""
+    """One box per row of launch_values(); of tests with more than BOX_SIZES sizes only those of BOX_CHOICE."""
     if values.is_empty():
         return []
     columns = [*LAUNCH_KEY, "fastest_ns", "q1_ns", "median_ns", "q3_ns", "slowest_ns"]
-    sizes = [0, *(4**exponent for exponent in range(16))]
-    return [LaunchBox(*row) for row in values.filter(pl.col("size").is_in(sizes)).select(columns).iter_rows()]
+    few = pl.col("size").n_unique().over("test") <= BOX_SIZES
+    chosen = values.filter(few | pl.col("size").is_in(BOX_CHOICE))
+    return [LaunchBox(*row) for row in chosen.select(columns).iter_rows()]
 
 
 STREAM_MESSAGES = 4000

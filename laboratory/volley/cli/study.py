@@ -21,7 +21,7 @@ from volley.study import conduct, new_facts, options_of
 from volley.systems import System, default_systems, resolve
 from volley.tests import Test, find_tests
 
-QUICK_BUDGET_SECONDS = 200.0
+QUICK_BUDGET_SECONDS = 230.0
 DEFAULT_BUDGET_SECONDS = 600.0
 
 EPILOG = """Examples:
@@ -126,7 +126,7 @@ def study(
         chosen_tests = [test for test in find_tests(tests) if test.quick or tests or not quick]
         chosen = choose_systems(systems, chosen_tests)
         facts = new_facts(title or "Volley study", ["volley", *sys.argv[1:]], options, chosen_tests)
-        facts.options["requested_systems"] = [_request(system) for system in chosen]
+        facts.options["requested_systems"] = [system.request for system in chosen]
         folder = StudyFolder.create(out or Path("studies") / datetime.now().strftime("%Y-%m-%d-%H%M%S"), facts)
     for warning in folder.facts.warnings:
         if not quiet:
@@ -149,14 +149,6 @@ def study(
             "see `volley systems` for what this machine has",
         )
     make_report(folder, console)
-
-
-def _request(system: System) -> str:
-    """What resolves to the same system again."""
-    if system.prefix is not None and system.family not in system.name:
-        return f"{system.name}={system.prefix}"
-    version = f"=={system.requested_version}" if system.requested_version else ""
-    return f"{system.family}{version}/{system.transport}"
 
 
 def register(app: typer.Typer) -> None:

@@ -92,17 +92,27 @@ def _limits(study: Study) -> list[str]:
     return ["Largest blocking send (bytes) that returns while the receiver is outside MPI: " + "; ".join(parts) + "."]
 
 
+SHOWN_FAILURES = 6
+
+
+def failures(study: Study) -> list[str]:
+    """The launches that did not end well, one line each, at most SHOWN_FAILURES; what is left is counted."""
+    bad = [launch for launch in study.launches if launch.status not in ("measured", "not measured")]
+    lines = [
+        f"{launch.status}: {launch.test} on {launch.system}, launch {launch.number}: {launch.reason}"
+        for launch in bad[:SHOWN_FAILURES]
+    ]
+    if len(bad) > SHOWN_FAILURES:
+        lines.append(f"{len(bad) - SHOWN_FAILURES} more launches did not end well; the report's table names them")
+    return lines
+
+
 def summarise(study: Study, curves: Sequence[Curve], tests: Mapping[str, Test]) -> list[str]:
     """Sentences for the top of the report and the end of the terminal's output."""
     sentences = [
         text for test, ranks, size in LOOKS if (text := _fastest(curves, tests, test, ranks, size)) is not None
     ]
     sentences += _limits(study)
-    bad = [launch for launch in study.launches if launch.status not in ("measured", "not measured")]
-    for launch in bad[:6]:
-        sentences.append(f"{launch.test} on {launch.system}, launch {launch.number}: {launch.status}, {launch.reason}.")
-    if len(bad) > 6:
-        sentences.append(f"{len(bad) - 6} more launches did not end well; the table of launches names them.")
     overhead = max((launch.overhead_ns for launch in study.launches), default=0.0)
     if overhead:
         sentences.append(f"Recording one operation costs {overhead:.1f} ns at most (measured in every launch).")

@@ -19,7 +19,7 @@ from volley.errors import DataError
 from volley.report_data import ReportData, gather
 from volley.results import Study
 from volley.store import StudyFolder
-from volley.summary import format_time
+from volley.summary import failures, format_time
 
 EPILOG = "Example: [cyan]volley report studies/2026-11-21-1200[/] writes report.html and plots/ there again"
 
@@ -66,6 +66,8 @@ def print_summary(data: ReportData, console: Console) -> None:
     console.print()
     for sentence in data.summary:
         console.print(f"• {escape(sentence)}", highlight=False, soft_wrap=not console.is_terminal)
+    for line in failures(data.study):
+        console.print(f"[yellow]![/] {escape(line)}", highlight=False, soft_wrap=True)
     _print_pingpong(data, console)
     for fact in data.study.systems:
         if fact.status != "ready":

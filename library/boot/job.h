@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// What a launcher tells a rank, and the head of the memory all ranks of a host share.
+///
+/// The launcher makes one *arena* (a memfd) for the ranks of a host and has it mapped at the same address
+/// in every rank: in shared mode once for all, since they share the address space; in process mode by each
+/// rank, at the address the launcher names. A rank finds it through its environment (names below).
+///
+/// Everything here is plain data: no vtables, no function pointers, no thread-local storage, since every
+/// rank runs its own copy of the library, and tools read it from outside.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace volley {
+
+/// Environment of a rank, set by the launcher.
+namespace environment {
+inline constexpr const char *arena_file = "VOLLEY_ARENA_FD";         ///< decimal, an inherited descriptor
+inline constexpr const char *arena_address = "VOLLEY_ARENA_ADDRESS"; ///< hexadecimal
+inline constexpr const char *rank = "VOLLEY_RANK";                   ///< decimal, in the world
+inline constexpr const char *ranks = "VOLLEY_RANKS";                 ///< decimal, size of the world
+inline constexpr const char *application = "VOLLEY_APPLICATION";     ///< decimal: which program of an MPMD job
+} // namespace environment
+
+inline constexpr std::size_t cache_line = 64;
+inline constexpr std::uint64_t arena_magic = 0x59454c4c4f56'01;      ///< "VOLLEY", layout 1
+inline constexpr std::size_t description_bytes = 64;
+
+/// How a rank's memory can be reached by the others on its host.
+enum class Placement : std::uint32_t {
+    shared = 1,  ///< in the common address space: its pointers are everybody's
+    process = 2, ///< a process of its own: the arena is common, the rest is not
+};
+
+/// A rank's life, as others and the launcher see it. Only moves forward.
+enum class RankState : std::uint32_t {
+    absent = 0,      ///< the launcher has not started it
+    started = 1,     ///< its program runs
+    initialised = 2, ///< MPI_Init has returned
+    finalised = 3,   ///< MPI_Finalize has been entered by all and returned here
+    ended = 4,       ///< its process is gone
+};
+
+/// What a rank is doing, for mpitask and for the message when a job ends badly. Written by its rank with
+/// relaxed stores around each blocking call, read by anyone; a torn reading is possible and harmless.
+struct Activity {
+    std::atomic<std::uint32_t> function;    ///< index into the table of functions, 0: not inside MPI
+    std::atomic<std::int32_t> peer;         ///< rank in the communicator, or MPI_ANY_SOURCE; root of a collective
+    std::atomic<std::int32_t> tag;
+    std::atomic<std::uint32_t> context;     ///< communicator's context number
+    std::atomic<std::int64_t> count;
+    std::atomic<std::uintptr_t> datatype;   ///< handle
+    std::atomic<std::uint64_t> since_ns;    ///< CLOCK_MONOTONIC when the call began to wait; 0: not waiting
+};
+
+/// One per rank, in the arena, each on cache lines of its own.
+struct alignas(cache_line) RankRecord {
+    std::atomic<RankState> state;
+    Placement placement;
+    std::int32_t process;                   ///< process id, set by the launcher
+    std::int32_t application;               ///< which program of an MPMD job
+    std::int32_t exit_status;               ///< as waitpid gives it, once state is ended
+    std::atomic<std::uint32_t> sleeping;    ///< 1 while it waits on `wake` (see wait/)
+    alignas(cache_line) std::atomic<std::uint32_t> wake; ///< futex word: changed to wake the rank
+    alignas(cache_line) Activity activity;
+};
+
+/// The first page of the arena.
+struct alignas(cache_line) ArenaHead {
+    std::uint64_t magic;                    ///< arena_magic
+    std::uint64_t address;                  ///< where it is mapped in every rank
+    std::uint64_t bytes;                    ///< size of the mapping; touched as needed
+    std::uint32_t ranks;                    ///< of the whole world
+    std::uint32_t cpus;                     ///< that the job may use on this host (affinity and quota)
+    char job[description_bytes];            ///< unique name of the job
+    std::uint64_t records;                  ///< offset of RankRecord[ranks]
+    /// Offset of the first byte not yet given out; advanced by atomic addition, never back.
+    alignas(cache_line) std::atomic<std::uint64_t> next_free;
+    /// 0, or 1 + the rank whose end is ending the job; set once, by the launcher or MPI_Abort.
+    alignas(cache_line) std::atomic<std::uint32_t> ending;
+    std::atomic<std::int32_t> abort_code;   ///< of MPI_Abort
+};
+
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+static_assert(sizeof(RankRecord) % cache_line == 0);
+
+inline RankRecord *rank_records(ArenaHead *arena) {
+    return reinterpret_cast<RankRecord *>(reinterpret_cast<char *>(arena) + arena->records);
+}
+
+} // namespace volley

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// A ring from one rank to another: single producer, single consumer, wait-free on both sides.
+///
+/// A message's envelope and up to 40 bytes of payload fill one slot of one cache line, so a small message is
+/// one line moving from core to core. A slot is full when its `turn` is its position + 1: the sender writes
+/// everything else first and `turn` last (release), the receiver looks at `turn` only (acquire). No index is
+/// shared on this path, and no instruction locks the bus. Longer payloads lie in a second ring of bytes, named by
+/// the slot; they become visible with it.
+///
+/// Room is given back by two counters that the receiver writes and the sender reads only when the room it
+/// knows of is used up; the receiver publishes them a quarter of a ring at a time, since each publication
+/// takes the sender's copy of that line away.
+///
+/// After FastForward (Giacomoni, Moseley, Vachharajani 2008: data as flag) and rigtorp's SPSCQueue (cached
+/// index of the other side). Costs per message: sender 2 stores and the payload, receiver 1 load per look.
+///
+/// Plain data in the arena; either side may be in any rank of the host. Positions are 64 bits and never wrap;
+/// a turn holds the low 32 bits, which repeat only after 2^32 messages, when a slot has been rewritten since.
+#pragma once
+
+#include "../boot/job.h"
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace volley {
+
+/// What a slot says of its message; the values are part of the layout.
+enum class MessageKind : std::uint8_t {
+    eager = 1,   ///< the payload is here: in the slot, or in the ring of bytes
+    direct = 2,  ///< the payload is still in the sender's buffer (Direct); it waits for the receiver to copy
+    control = 3, ///< between the libraries: acknowledgements, cancellation
+};
+
+inline constexpr std::size_t inline_bytes = 40;
+
+struct alignas(cache_line) Slot {
+    std::atomic<std::uint32_t> turn; ///< position + 1 once the rest is written
+    std::int32_t tag;
+    std::uint32_t context;           ///< communicator's context number
+    std::int32_t source;             ///< sender's rank in that communicator
+    std::uint64_t kind : 8;
+    std::uint64_t bytes : 56;        ///< of the whole message
+    union {
+        std::array<unsigned char, inline_bytes> payload;
+        std::uint64_t payload_position; ///< in the ring of bytes, for eager messages above inline_bytes
+        struct {
+            std::uint64_t address;      ///< of the sender's contiguous buffer
+            std::uint64_t transfer;     ///< offset in the arena of what both sides share about this copy
+        } direct;
+    };
+};
+static_assert(sizeof(Slot) == cache_line);
+
+/// The part of a ring that both sides know; slots and bytes follow it in memory.
+struct alignas(cache_line) RingHead {
+    std::uint32_t slots;             ///< a power of two
+    std::uint32_t bytes;             ///< of the second ring, a multiple of cache_line and a power of two
+    /// Positions up to which the receiver has given room back; written by it alone.
+    alignas(cache_line) std::atomic<std::uint64_t> slots_free_until;
+    std::atomic<std::uint64_t> bytes_free_until;
+
+    Slot *slot(std::uint64_t position) {
+        return reinterpret_cast<Slot *>(this + 1) + (position & (slots - 1));
+    }
+    unsigned char *payload(std::uint64_t position) {
+        return reinterpret_cast<unsigned char *>(reinterpret_cast<Slot *>(this + 1) + slots) + (position & (bytes - 1));
+    }
+    static constexpr std::size_t footprint(std::uint32_t slots, std::uint32_t bytes) {
+        return sizeof(RingHead) + slots * sizeof(Slot) + bytes;
+    }
+    /// Puts an empty ring into zeroed memory of footprint(slots, bytes) bytes.
+    void construct(std::uint32_t slot_count, std::uint32_t byte_count) {
+        slots = slot_count;
+        bytes = byte_count;
+    }
+};
+static_assert(sizeof(RingHead) == 2 * cache_line);
+
+/// What a message is, apart from its bytes.
+struct Envelope {
+    std::int32_t tag;
+    std::uint32_t context;
+    std::int32_t source;
+};
+
+/// The sending end, in the sender's private memory.
+class RingSender {
+  public:
+    explicit RingSender(RingHead *ring = nullptr) : ring_(ring) {}
+
+    bool exists() const { return ring_ != nullptr; }
+
+    /// Largest eager message this ring may ever take: a quarter, so that several are under way.
+    std::size_t eager_limit() const { return ring_->bytes / 4; }
+
+    /// Puts a whole small message into the ring; false if there is no room now. Precondition:
+    /// size <= eager_limit(). Published with release order; the caller then wakes the receiver.
+    bool send_eager(const Envelope &envelope, const void *data, std::size_t size) {
+        Slot *slot = claim();
+        if (!slot) [[unlikely]] return false;
+        if (size <= inline_bytes) {
+            copy_inline(slot->payload.data(), data, size);
+        } else {
+            std::uint64_t at;
+            if (!claim_bytes(size, at)) [[unlikely]] return false;
+            std::memcpy(ring_->payload(at), data, size);
+            slot->payload_position = at;
+        }
+        publish(slot, envelope, MessageKind::eager, size);
+        return true;
+    }
+
+    /// Announces a message that stays in the sender's buffer.
+    bool send_direct(const Envelope &envelope, const void *data, std::size_t size, std::uint64_t transfer) {
+        Slot *slot = claim();
+        if (!slot) [[unlikely]] return false;
+        slot->direct.address = reinterpret_cast<std::uint64_t>(data);
+        slot->direct.transfer = transfer;
+        publish(slot, envelope, MessageKind::direct, size);
+        return true;
+    }
+
+  private:
+    Slot *claim() {
+        if (position_ >= slot_limit_) [[unlikely]] {
+            slot_limit_ = ring_->slots_free_until.load(std::memory_order_acquire) + ring_->slots;
+            if (position_ >= slot_limit_) return nullptr;
+        }
+        return ring_->slot(position_);
+    }
+
+    /// A contiguous piece of the ring of bytes, whole cache lines; skips the end of the ring if it does not fit.
+    bool claim_bytes(std::size_t size, std::uint64_t &at) {
+        std::uint64_t wanted = (size + cache_line - 1) & ~std::uint64_t{cache_line - 1};
+        std::uint64_t start = byte_position_;
+        std::uint64_t to_end = ring_->bytes - (start & (ring_->bytes - 1));
+        if (wanted > to_end) start += to_end;
+        if (start + wanted > byte_limit_) [[unlikely]] {
+            byte_limit_ = ring_->bytes_free_until.load(std::memory_order_acquire) + ring_->bytes;
+            if (start + wanted > byte_limit_) return false;
+        }
+        at = start;
+        byte_position_ = start + wanted;
+        return true;
+    }
+
+    /// Copies at most inline_bytes with whole words; memcpy of a length unknown to the compiler would be a call.
+    static void copy_inline(unsigned char *to, const void *from, std::size_t size) {
+        const auto *source = static_cast<const unsigned char *>(from);
+        if (size >= 8) {
+            // Words from the front, the last one overlapping its neighbour.
+            for (std::size_t i = 0; i + 8 < size; i += 8) __builtin_memcpy(to + i, source + i, 8);
+            __builtin_memcpy(to + size - 8, source + size - 8, 8);
+        } else if (size >= 4) {
+            __builtin_memcpy(to, source, 4);
+            __builtin_memcpy(to + size - 4, source + size - 4, 4);
+        } else {
+            for (std::size_t i = 0; i < size; i++) to[i] = source[i];
+        }
+    }
+
+    void publish(Slot *slot, const Envelope &envelope, MessageKind kind, std::size_t size) {
+        slot->tag = envelope.tag;
+        slot->context = envelope.context;
+        slot->source = envelope.source;
+        slot->kind = static_cast<std::uint64_t>(kind);
+        slot->bytes = size & ((std::uint64_t{1} << 56) - 1);
+        slot->turn.store(static_cast<std::uint32_t>(++position_), std::memory_order_release);
+    }
+
+    RingHead *ring_;
+    std::uint64_t position_ = 0;      ///< of the next message
+    std::uint64_t slot_limit_ = 0;    ///< position that is not known to be free
+    std::uint64_t byte_position_ = 0;
+    std::uint64_t byte_limit_ = 0;
+};
+
+/// The receiving end, in the receiver's private memory.
+class RingReceiver {
+  public:
+    explicit RingReceiver(RingHead *ring = nullptr) : ring_(ring) {}
+
+    bool exists() const { return ring_ != nullptr; }
+
+    /// The next message, or nullptr if none has been published. It stays valid until release().
+    const Slot *front() const {
+        const Slot *slot = ring_->slot(position_);
+        if (slot->turn.load(std::memory_order_acquire) != static_cast<std::uint32_t>(position_ + 1)) return nullptr;
+        return slot;
+    }
+
+    /// The payload of an eager message.
+    const unsigned char *payload(const Slot *slot) const {
+        return slot->bytes <= inline_bytes ? slot->payload.data() : ring_->payload(slot->payload_position);
+    }
+
+    /// Gives the front message's room back. Precondition: front() returned it, and its bytes are copied.
+    void release(const Slot *slot) {
+        if (slot->kind == static_cast<std::uint64_t>(MessageKind::eager) && slot->bytes > inline_bytes) {
+            std::uint64_t length = slot->bytes;
+            byte_position_ = slot->payload_position + ((length + cache_line - 1) & ~std::uint64_t{cache_line - 1});
+            if (byte_position_ - published_bytes_ >= ring_->bytes / 4) {
+                published_bytes_ = byte_position_;
+                ring_->bytes_free_until.store(published_bytes_, std::memory_order_release);
+            }
+        }
+        position_++;
+        if (position_ - published_slots_ >= ring_->slots / 4) {
+            published_slots_ = position_;
+            ring_->slots_free_until.store(published_slots_, std::memory_order_release);
+        }
+    }
+
+  private:
+    RingHead *ring_;
+    std::uint64_t position_ = 0;
+    std::uint64_t byte_position_ = 0;
+    std::uint64_t published_slots_ = 0;
+    std::uint64_t published_bytes_ = 0;
+};
+
+} // namespace volley

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "ring.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <memory>
+#include <random>
+#include <thread>
+#include <vector>
+
+namespace volley {
+namespace {
+
+struct FreeAligned {
+    void operator()(RingHead *ring) const { std::free(ring); }
+};
+
+std::unique_ptr<RingHead, FreeAligned> make_ring(std::uint32_t slots, std::uint32_t bytes) {
+    std::size_t size = RingHead::footprint(slots, bytes);
+    void *memory = std::aligned_alloc(cache_line, size);
+    std::memset(memory, 0, size);
+    auto *ring = static_cast<RingHead *>(memory);
+    ring->construct(slots, bytes);
+    return std::unique_ptr<RingHead, FreeAligned>(ring);
+}
+
+std::vector<unsigned char> message(std::size_t size, unsigned seed) {
+    std::vector<unsigned char> bytes(size);
+    for (std::size_t i = 0; i < size; i++) bytes[i] = static_cast<unsigned char>(i * 31 + seed * 17 + (i >> 8));
+    return bytes;
+}
+
+std::vector<unsigned char> contents(const RingReceiver &ring, const Slot *slot) {
+    const unsigned char *from = ring.payload(slot);
+    return {from, from + slot->bytes};
+}
+
+TEST(Ring, AnEmptyRingHasNoFront) {
+    auto ring = make_ring(8, 1024);
+    EXPECT_EQ(RingReceiver(ring.get()).front(), nullptr);
+}
+
+TEST(Ring, EverySizeUpToTheEagerLimitArrivesWhole) {
+    auto ring = make_ring(8, 4096);
+    RingSender sender(ring.get());
+    RingReceiver receiver(ring.get());
+    for (std::size_t size = 0; size <= sender.eager_limit(); size++) {
+        auto sent = message(size, static_cast<unsigned>(size));
+        ASSERT_TRUE(sender.send_eager({.tag = 5, .context = 6, .source = 7}, sent.data(), size)) << size;
+        const Slot *slot = receiver.front();
+        ASSERT_NE(slot, nullptr) << size;
+        EXPECT_EQ(slot->tag, 5);
+        EXPECT_EQ(slot->context, 6u);
+        EXPECT_EQ(slot->source, 7);
+        ASSERT_EQ(contents(receiver, slot), sent) << size;
+        receiver.release(slot);
+    }
+}
+
+TEST(Ring, AFullRingRefusesAndTakesAgainOnceRoomIsGivenBack) {
+    auto ring = make_ring(8, 1024);
+    RingSender sender(ring.get());
+    RingReceiver receiver(ring.get());
+    for (unsigned i = 0; i < 8; i++) ASSERT_TRUE(sender.send_eager({}, &i, sizeof i));
+    unsigned more = 8;
+    EXPECT_FALSE(sender.send_eager({}, &more, sizeof more));
+    for (unsigned i = 0; i < 8; i++) {
+        const Slot *slot = receiver.front();
+        ASSERT_NE(slot, nullptr);
+        unsigned value;
+        std::memcpy(&value, receiver.payload(slot), sizeof value);
+        EXPECT_EQ(value, i);
+        receiver.release(slot);
+    }
+    EXPECT_EQ(receiver.front(), nullptr);
+    EXPECT_TRUE(sender.send_eager({}, &more, sizeof more));
+    EXPECT_NE(receiver.front(), nullptr);
+}
+
+TEST(Ring, LargestMessagesNeverWaitForRoomThatIsFree) {
+    // Whatever was sent before, an emptied ring takes a message of the eager limit: unpublished room and the
+    // piece skipped at the ring's end must never add up to a refusal for ever.
+    std::mt19937 random(1);
+    auto ring = make_ring(16, 1024);
+    RingSender sender(ring.get());
+    RingReceiver receiver(ring.get());
+    std::vector<unsigned char> data(sender.eager_limit());
+    for (int i = 0; i < 20000; i++) {
+        std::size_t size = random() % (data.size() + 1);
+        ASSERT_TRUE(sender.send_eager({}, data.data(), size)) << i;
+        receiver.release(receiver.front());
+        ASSERT_TRUE(sender.send_eager({}, data.data(), data.size())) << i;
+        receiver.release(receiver.front());
+    }
+}
+
+TEST(Ring, AnAnnouncedMessageCarriesAddressAndTransfer) {
+    auto ring = make_ring(8, 1024);
+    RingSender sender(ring.get());
+    RingReceiver receiver(ring.get());
+    char buffer[4];
+    ASSERT_TRUE(sender.send_direct({.tag = 1, .context = 2, .source = 3}, buffer, std::size_t{1} << 40, 4096));
+    const Slot *slot = receiver.front();
+    ASSERT_NE(slot, nullptr);
+    EXPECT_EQ(slot->kind, static_cast<std::uint64_t>(MessageKind::direct));
+    EXPECT_EQ(slot->bytes, std::uint64_t{1} << 40);
+    EXPECT_EQ(slot->direct.address, reinterpret_cast<std::uint64_t>(buffer));
+    EXPECT_EQ(slot->direct.transfer, 4096u);
+}
+
+TEST(Ring, TwoThreadsExchangeInOrderWithoutLossOrDamage) {
+    constexpr unsigned messages = 100000;
+    auto ring = make_ring(16, 4096);
+    std::thread producer([&] {
+        std::mt19937 random(2);
+        RingSender sender(ring.get());
+        for (unsigned i = 0; i < messages; i++) {
+            auto data = message(random() % 3 ? random() % 41 : random() % sender.eager_limit(), i);
+            while (!sender.send_eager({.tag = static_cast<int>(i), .context = 0, .source = 0}, data.data(), data.size()))
+                std::this_thread::yield();
+        }
+    });
+    std::mt19937 random(2);
+    RingReceiver receiver(ring.get());
+    bool right = true;
+    for (unsigned i = 0; i < messages; i++) {
+        const Slot *slot;
+        while (!(slot = receiver.front())) std::this_thread::yield();
+        std::size_t size = random() % 3 ? random() % 41 : random() % 1024;
+        right = right && slot->tag == static_cast<int>(i) && contents(receiver, slot) == message(size, i);
+        receiver.release(slot);
+    }
+    producer.join();
+    EXPECT_TRUE(right);
+}
+
+} // namespace
+} // namespace volley

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sleep.h"
+
+#include <climits>
+#include <ctime>
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace volley {
+namespace {
+
+long membarrier(int command) {
+    return syscall(SYS_membarrier, command, 0, 0);
+}
+
+std::int64_t now_ns() {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+/// A sleeper looks again this often even if nobody wakes it: its peers may have been killed in mid-send.
+constexpr timespec longest_sleep{.tv_sec = 0, .tv_nsec = 100'000'000};
+
+// Spinning beyond some ten microseconds rarely ends in success (an answer that is under way arrives within
+// one), and a rank that waits a millisecond shall use no CPU.
+constexpr std::int64_t spin_ns = 50'000;
+constexpr std::int64_t yield_ns = 500'000;
+constexpr std::int64_t crowded_yield_ns = 200'000;
+
+} // namespace
+
+FenceKind prepare_fences(bool one_address_space) {
+    long offered = membarrier(MEMBARRIER_CMD_QUERY);
+    if (offered < 0) return FenceKind::sender;
+    if (one_address_space && (offered & MEMBARRIER_CMD_PRIVATE_EXPEDITED) &&
+        membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0)
+        return FenceKind::private_barrier;
+    if ((offered & MEMBARRIER_CMD_GLOBAL_EXPEDITED) && membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) == 0)
+        return FenceKind::global_barrier;
+    return FenceKind::sender;
+}
+
+void wake_sleepers(RankRecord &rank) {
+    rank.wake.fetch_add(1, std::memory_order_release);
+    syscall(SYS_futex, &rank.wake, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+Patience Patience::for_job(std::uint32_t ranks_on_host, std::uint32_t cpus) {
+    if (ranks_on_host > cpus) return {.spin_until_ns = 0, .yield_until_ns = crowded_yield_ns};
+    return {.spin_until_ns = spin_ns, .yield_until_ns = yield_ns};
+}
+
+void Wait::yield() {
+    sched_yield();
+}
+
+std::int64_t Wait::waited_ns() {
+    if (began_ns_ == 0) began_ns_ = now_ns();
+    return now_ns() - began_ns_;
+}
+
+std::uint32_t Wait::announce_sleep() {
+    // Before `sleeping`: a wake-up after this line changes the word and so cannot be missed by futex_wait.
+    std::uint32_t seen = own_.wake.load(std::memory_order_acquire);
+    own_.sleeping.fetch_add(1, std::memory_order_seq_cst);
+    if (kind_ == FenceKind::private_barrier) membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+    if (kind_ == FenceKind::global_barrier) membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
+    return seen;
+}
+
+void Wait::sleep(std::uint32_t seen) {
+    // Not FUTEX_PRIVATE_FLAG: the waker may be another process with only the arena in common.
+    syscall(SYS_futex, &own_.wake, FUTEX_WAIT, seen, &longest_sleep, nullptr, 0);
+}
+
+} // namespace volley

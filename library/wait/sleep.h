@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Waiting without burning a core: spin, then yield, then sleep; and waking a rank that sleeps.
+///
+/// The classic error is the lost wake-up: the waiter looks (nothing there), the sender delivers and sees no
+/// sleeper, the waiter goes to sleep for ever. Two orders exclude it, if each side's store is visible before
+/// its load:
+///
+///     waiter                          sender
+///     sleeping = 1                    deliver (release store into a ring)
+///     ---- heavy fence ----           ---- light fence ----
+///     look once more                  if sleeping: change `wake`, futex_wake
+///     futex_wait(wake, seen before)
+///
+/// A fence on the sender's side would cost every message some ten nanoseconds, so the waiter pays for both:
+/// membarrier(2) runs a full barrier on every CPU that executes one of our threads, and the sender's fence is
+/// one for the compiler only. Sleeping is rare and takes microseconds anyway. Where the kernel refuses
+/// membarrier (old kernels, seccomp), senders use a real fence; ArenaHead decides for all ranks alike.
+/// sleep.pml models the protocol; sleep_test.cpp stresses it.
+#pragma once
+
+#include "../boot/job.h"
+
+#include <atomic>
+#include <cstdint>
+
+namespace volley {
+
+/// How a sender's store is ordered before its look at `sleeping`; one value for all ranks of a host.
+enum class FenceKind : std::uint32_t {
+    undecided = 0,
+    sender = 1,         ///< a full fence in every send
+    private_barrier = 2, ///< the waiter's MEMBARRIER_CMD_PRIVATE_EXPEDITED: all ranks in one address space
+    global_barrier = 3,  ///< the waiter's MEMBARRIER_CMD_GLOBAL_EXPEDITED: ranks in several processes
+};
+
+/// The best kind this kernel grants, registered for the calling process. Call once per rank (or once per
+/// address space), before it sleeps or sends.
+FenceKind prepare_fences(bool one_address_space);
+
+/// After delivering, before may_sleep() is asked.
+inline void sender_fence(FenceKind kind) {
+    if (kind == FenceKind::sender) [[unlikely]]
+        std::atomic_thread_fence(std::memory_order_seq_cst);
+    else
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
+/// The slow part of wake(): at least one thread of the rank sleeps or is about to.
+void wake_sleepers(RankRecord &rank);
+
+/// Called by a sender after it has delivered something to `rank`: wakes it if it sleeps.
+inline void wake(RankRecord &rank, FenceKind kind) {
+    sender_fence(kind);
+    if (rank.sleeping.load(std::memory_order_relaxed) != 0) [[unlikely]] wake_sleepers(rank);
+}
+
+/// Durations of the stages of waiting, in nanoseconds since the wait began.
+struct Patience {
+    std::int64_t spin_until_ns;  ///< with a pause between looks
+    std::int64_t yield_until_ns; ///< giving the core to others between looks; then sleep
+
+    /// With a core for every rank spinning is free and fastest. With more ranks than cores a spin only keeps
+    /// the awaited rank from running, so yield at once; and sleep soon, as every yield wakes a waiter in vain.
+    static Patience for_job(std::uint32_t ranks_on_host, std::uint32_t cpus);
+};
+
+/// One wait from its first unsuccessful look to success.
+///
+///     for (Wait wait(mine, patience, fences); !ready(); wait.step(ready)) {}
+class Wait {
+  public:
+    Wait(RankRecord &own, const Patience &patience, FenceKind kind) : own_(own), patience_(patience), kind_(kind) {}
+
+    /// Lets some time pass. `ready` is asked again between announcing sleep and sleeping, and must see
+    /// everything that was delivered before; it may have side effects (it is the progress function).
+    template <typename Ready> void step(Ready &&ready) {
+        if (++looks_ < looks_before_clock) return pause();
+        std::int64_t waited = waited_ns();
+        if (waited < patience_.spin_until_ns) return pause();
+        if (waited < patience_.yield_until_ns) return yield();
+        std::uint32_t seen = announce_sleep();
+        if (!ready()) sleep(seen);
+        own_.sleeping.fetch_sub(1, std::memory_order_relaxed);
+    }
+
+  private:
+    static constexpr int looks_before_clock = 64; ///< a clock read costs as much as several looks
+
+    static void pause() {
+#if defined(__x86_64__)
+        __builtin_ia32_pause();
+#elif defined(__aarch64__)
+        asm volatile("isb" ::: "memory");
+#endif
+    }
+    static void yield();
+    std::int64_t waited_ns();
+    /// Sets `sleeping`, makes that visible, and returns the value of `wake` from before.
+    std::uint32_t announce_sleep();
+    void sleep(std::uint32_t seen);
+
+    RankRecord &own_;
+    const Patience &patience_;
+    FenceKind kind_;
+    int looks_ = 0;
+    std::int64_t began_ns_ = 0;
+};
+
+} // namespace volley

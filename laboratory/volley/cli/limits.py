@@ -19,8 +19,8 @@ from volley.progress import display_for
 from volley.results import Study
 from volley.store import StudyFolder
 from volley.study import conduct, new_facts
-from volley.summary import format_time
 from volley.tests import find_tests
+from volley.units import format_time
 
 EPILOG = "Example: [cyan]volley limits --systems mpich==4.1.3/shm,mpich==5.0.2/shm,openmpi[/]"
 

@@ -19,7 +19,8 @@ from volley.errors import DataError
 from volley.report_data import ReportData, gather
 from volley.results import Study
 from volley.store import StudyFolder
-from volley.summary import failures, format_time
+from volley.summary import failures
+from volley.units import format_time
 
 EPILOG = "Example: [cyan]volley report studies/2026-11-21-1200[/] writes report.html and plots/ there again"
 

@@ -16,7 +16,6 @@ from functools import cache
 
 import numpy as np
 import polars as pl
-from scipy.stats import mannwhitneyu
 
 BANDS: tuple[tuple[str, int, int], ...] = (
     ("up to 1 KiB", 0, 1024),
@@ -231,6 +230,8 @@ def compare(contests: Sequence[Contest], margin: float, per_size: bool = False) 
 
 
 def _p_value(pair: _Pair) -> float:
+    from scipy.stats import mannwhitneyu  # takes 0.7 s to import: not for `volley --help`
+
     method = "exact" if max(len(pair.a), len(pair.b)) <= MAXIMUM_LAUNCHES_EXACT else "asymptotic"
     return float(mannwhitneyu(pair.a, pair.b, alternative="two-sided", method=method).pvalue)
 

@@ -14,7 +14,6 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from volley import report as reporting
 from volley.errors import DataError
 from volley.report_data import ReportData, gather
 from volley.results import Study
@@ -42,6 +41,8 @@ def report(
 
 def make_report(folder: StudyFolder, console: Console) -> None:
     """Analyses, writes everything a person looks at, and prints the summary. Raises DataError if empty."""
+    from volley import report as reporting  # with matplotlib: 0.3 s that no other command needs
+
     with console.status("analysing and drawing") if console.is_terminal else contextlib.nullcontext():
         data = gather(folder)
         if not data.curves:

@@ -77,7 +77,7 @@ def shift_interval(a: Sequence[float], b: Sequence[float]) -> tuple[float, float
     n, m = len(a), len(b)
     if max(n, m) > MAXIMUM_LAUNCHES_EXACT:
         spread = math.sqrt(n * m * (n + m + 1) / 12)
-        k = max(0, math.floor(n * m / 2 - 1.959964 * spread))
+        k = max(1, math.floor(n * m / 2 - 1.959964 * spread)) - 1  # Hollander, Wolfe 1999, (4.41): counts from 1
         return float(np.median(differences)), float(differences[k]), float(differences[-1 - k]), 0.95
     counts = _rank_sum_counts(n, m)
     total = math.comb(n + m, n)
@@ -242,7 +242,7 @@ def _decide(
     inside = math.log1p(-margin) <= low and high <= math.log1p(margin)
     if inside and coverage >= 1 - SIGNIFICANCE:
         return "SAME", ""
-    if p <= SIGNIFICANCE and not inside:
+    if p <= SIGNIFICANCE and not inside and (high < 0 or low > 0):
         return ("FASTER", "") if high < 0 else ("SLOWER", "")
     if launches < (needed := launches_needed(comparisons)):
         return "UNDECIDED", f"{launches} launches; {comparisons} comparisons need at least {needed}"

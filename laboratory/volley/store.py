@@ -81,7 +81,9 @@ class StudyFolder:
             raise UsageError(f"{path} is a file, not a folder", "name another folder with --out")
         if path.exists() and any(path.iterdir()):
             what = "already holds a study" if (path / FACTS).exists() else "is not empty"
-            raise UsageError(f"{path} {what}", "add --resume to go on with it, or name another folder with --out")
+            raise UsageError(
+                f"{path} {what}", "name another folder with --out, or go on with it: volley study --resume"
+            )
         try:
             (path / PARTS).mkdir(parents=True, exist_ok=True)
         except OSError as problem:

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from volley.cli.console import output
 from volley.errors import DataError
 from volley.report_data import ReportData, gather
 from volley.results import Study
@@ -36,7 +37,7 @@ def report(
             json.dumps({"summary": data.summary, "curves": [asdict(curve) for curve in data.curves]}, allow_nan=False)
         )
         return
-    make_report(folder, Console())
+    make_report(folder, output())
 
 
 def make_report(folder: StudyFolder, console: Console) -> None:

@@ -22,7 +22,7 @@ from volley.progress import Display
 from volley.results import Cell as CellResult
 from volley.results import Curve, Launch, Study, SystemFacts, from_dictionary
 from volley.sizes import refine
-from volley.store import StudyFolder
+from volley.store import StudyFolder, reading
 from volley.systems import System
 from volley.tests import Test
 
@@ -144,7 +144,8 @@ class Conductor:
             if state:
                 self._count(state, launch)
         if self.study.launches:
-            values = launch_values(self.folder.samples(), self.tests.values())
+            with reading(self.folder.path):
+                values = launch_values(self.folder.samples(), self.tests.values())
             for (system, test, ranks), group in values.group_by(["system", "test", "ranks"]):
                 self.values[(str(system), str(test), int(str(ranks)))] = [group]
             self._judge()

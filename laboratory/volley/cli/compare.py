@@ -18,7 +18,7 @@ from volley.analyse import launch_values
 from volley.cli.console import output
 from volley.errors import EXIT_SLOWER, DataError, UsageError
 from volley.report_data import tests_of
-from volley.store import StudyFolder
+from volley.store import StudyFolder, reading
 
 EPILOG = """Examples:
 
@@ -31,7 +31,8 @@ COLOURS = {"FASTER": "green", "SLOWER": "red", "SAME": "cyan", "UNDECIDED": "dim
 
 
 def _values(folder: StudyFolder) -> pl.DataFrame:
-    values = launch_values(folder.samples(), tests_of(folder.facts).values())
+    with reading(folder.path):
+        values = launch_values(folder.samples(), tests_of(folder.facts).values())
     if values.is_empty():
         raise DataError(f"{folder.path} holds no samples", "go on with it: volley study --resume --out FOLDER")
     return values

@@ -15,7 +15,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from volley.cli.console import output
-from volley.errors import DataError
+from volley.errors import DataError, VolleyError
 from volley.report_data import ReportData, gather
 from volley.results import Study
 from volley.store import StudyFolder
@@ -53,9 +53,15 @@ def make_report(folder: StudyFolder, console: Console) -> None:
             )
         plots = folder.path / "plots"
         page = folder.path / "report.html"
-        reporting.write_report(data.study, data.curves, data.streams, data.summary, page, data.boxes)
-        reporting.write_plots(data.study, data.curves, plots)
-        reporting.write_octave(data.study, data.curves, plots)
+        try:
+            reporting.write_report(data.study, data.curves, data.streams, data.summary, page, data.boxes)
+            reporting.write_plots(data.study, data.curves, plots)
+            reporting.write_octave(data.study, data.curves, plots)
+        except OSError as problem:
+            raise VolleyError(
+                f"cannot write {problem.filename or folder.path}: {problem.strerror or problem}",
+                f"make room or the folder writable, then: volley report {folder.path}; the samples are whole",
+            ) from problem
     print_summary(data, console)
     console.print(f"\n[bold]report[/]: {page}", highlight=False, soft_wrap=True)
 

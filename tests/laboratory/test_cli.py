@@ -216,3 +216,12 @@ def test_import_makes_a_study_that_can_be_reported(tmp_path: Path) -> None:
         (1, 210, 3),
         (4096, 1010, 3),
     ]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_cache_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "cache").mkdir(mode=0o555)
+    monkeypatch.setenv("VOLLEY_CACHE", str(tmp_path / "cache"))
+    ended = volley("study", "--quick", "--tests", "ceilings", "--systems", "machine", "--out", tmp_path / "study")
+    assert ended.returncode == 1
+    assert "VOLLEY_CACHE" in ended.stdout

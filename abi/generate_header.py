@@ -119,16 +119,8 @@ def status(tables: Tables) -> str:
 def enumeration(section: Section) -> str:
     """Constants whose type is an enumeration of their own."""
     width = max(len(constant.name) for constant in section.constants)
-    lines = [
-        f"    {constant.name:<{width}} = {section.literal(constant)}"
-        for constant in section.constants
-    ]
-    return (
-        comment(section.about)
-        + f"typedef enum {section.type} {{\n"
-        + ",\n".join(lines)
-        + f"\n}} {section.type};\n"
-    )
+    lines = [f"    {constant.name:<{width}} = {section.literal(constant)}" for constant in section.constants]
+    return comment(section.about) + f"typedef enum {section.type} {{\n" + ",\n".join(lines) + f"\n}} {section.type};\n"
 
 
 def value(section: Section, constant: Constant, tables: Tables) -> str:
@@ -147,8 +139,7 @@ def macros(section: Section, tables: Tables) -> str:
     """Constants as macros: of type int exactly, in C++ too, and visible to #ifdef."""
     width = max(len(constant.name) for constant in section.constants)
     lines = [
-        f"#define {constant.name:<{width}} {value(section, constant, tables)}"
-        f"{remark(constant.deprecated)}\n"
+        f"#define {constant.name:<{width}} {value(section, constant, tables)}{remark(constant.deprecated)}\n"
         for constant in section.constants
     ]
     return comment(section.about) + "".join(lines)

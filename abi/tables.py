@@ -190,9 +190,7 @@ def _section(name: str, entry: Mapping[str, Any]) -> Section:
         about=entry["about"],
         type=entry["type"],
         base=entry.get("base", 10),
-        constants=tuple(
-            _constant(constant, values, deprecated.get(constant)) for constant in values
-        ),
+        constants=tuple(_constant(constant, values, deprecated.get(constant)) for constant in values),
     )
 
 

@@ -14,7 +14,6 @@ from functools import cache
 
 import numpy as np
 import polars as pl
-from scipy.stats import binom
 
 from volley.results import Curve, LaunchBox, Point, Stream
 from volley.tests import Test
@@ -33,6 +32,8 @@ def median_interval_ranks(count: int) -> tuple[int, int, float]:
     narrowest pair with at least WANTED_COVERAGE is taken; fewer than six values have none, then it is the
     smallest and largest, with the coverage they do have (0 for a single value).
     """
+    from scipy.stats import binom  # takes 0.7 s to import: not for `volley --help`
+
     if count < 1:
         raise ValueError("an interval needs at least one value")
     best = (0, count - 1, float(1 - 2 * binom.cdf(0, count, 0.5)) if count > 1 else 0.0)

@@ -16,7 +16,6 @@ from functools import cache
 
 import numpy as np
 import polars as pl
-from scipy.stats import mannwhitneyu
 
 BANDS: tuple[tuple[str, int, int], ...] = (
     ("up to 1 KiB", 0, 1024),
@@ -78,7 +77,7 @@ def shift_interval(a: Sequence[float], b: Sequence[float]) -> tuple[float, float
     n, m = len(a), len(b)
     if max(n, m) > MAXIMUM_LAUNCHES_EXACT:
         spread = math.sqrt(n * m * (n + m + 1) / 12)
-        k = max(0, math.floor(n * m / 2 - 1.959964 * spread))
+        k = max(1, math.floor(n * m / 2 - 1.959964 * spread)) - 1  # Hollander, Wolfe 1999, (4.41): counts from 1
         return float(np.median(differences)), float(differences[k]), float(differences[-1 - k]), 0.95
     counts = _rank_sum_counts(n, m)
     total = math.comb(n + m, n)
@@ -231,6 +230,8 @@ def compare(contests: Sequence[Contest], margin: float, per_size: bool = False) 
 
 
 def _p_value(pair: _Pair) -> float:
+    from scipy.stats import mannwhitneyu  # takes 0.7 s to import: not for `volley --help`
+
     method = "exact" if max(len(pair.a), len(pair.b)) <= MAXIMUM_LAUNCHES_EXACT else "asymptotic"
     return float(mannwhitneyu(pair.a, pair.b, alternative="two-sided", method=method).pvalue)
 
@@ -241,7 +242,7 @@ def _decide(
     inside = math.log1p(-margin) <= low and high <= math.log1p(margin)
     if inside and coverage >= 1 - SIGNIFICANCE:
         return "SAME", ""
-    if p <= SIGNIFICANCE and not inside:
+    if p <= SIGNIFICANCE and not inside and (high < 0 or low > 0):
         return ("FASTER", "") if high < 0 else ("SLOWER", "")
     if launches < (needed := launches_needed(comparisons)):
         return "UNDECIDED", f"{launches} launches; {comparisons} comparisons need at least {needed}"

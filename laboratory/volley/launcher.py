@@ -45,7 +45,13 @@ def compile_test(system: System, test: Test) -> Path:
     program = folder / test.name
     if program.exists():
         return program
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise CompileError(
+            f"cannot write {problem.filename or folder}: {problem.strerror}",
+            "make room, or set VOLLEY_CACHE to a folder that can be written",
+        ) from problem
     temporary = folder / f".{test.name}.{os.getpid()}"
     flags = [flag for flag in COMPILE_FLAGS if not flag.startswith("-l")]
     libraries = [flag for flag in COMPILE_FLAGS if flag.startswith("-l")]

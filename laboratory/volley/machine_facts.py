@@ -231,6 +231,12 @@ def warnings_before() -> list[Warning]:
     return found
 
 
+CROWDED, PINNED_DIFFERENTLY = "more ranks than cores", "pinning"
+STOLEN_MEANWHILE, THROTTLED_MEANWHILE = "stolen time while measuring", "CPU quota while measuring"
+AFTERWARDS = {CROWDED, PINNED_DIFFERENTLY, STOLEN_MEANWHILE, THROTTLED_MEANWHILE}
+"""Names of the warnings that are made anew from the launches each time a study goes on."""
+
+
 def warnings_after(launches: list[Launch], cores: int) -> list[Warning]:
     """What the launches themselves showed that could spoil a comparison."""
     found = []
@@ -239,7 +245,7 @@ def warnings_after(launches: list[Launch], cores: int) -> list[Warning]:
     if crowded:
         found.append(
             Warning(
-                "more ranks than cores",
+                CROWDED,
                 f"worlds of {', '.join(map(str, crowded))} ranks share {cores} cores: their numbers show how an MPI "
                 "waits, not how fast it moves data",
             )
@@ -249,13 +255,13 @@ def warnings_after(launches: list[Launch], cores: int) -> list[Warning]:
     if duration and stolen / duration > STOLEN_LIMIT:
         found.append(
             Warning(
-                "stolen time",
+                STOLEN_MEANWHILE,
                 f"while measuring, {stolen / duration:.1%} of the time was given to other machines",
             )
         )
     throttled = sum(launch.counters.get("cgroup.nr_throttled", 0) for launch in measured)
     if throttled:
-        found.append(Warning("CPU quota", f"the group was throttled {throttled:.0f} times while measuring"))
+        found.append(Warning(THROTTLED_MEANWHILE, f"the group was throttled {throttled:.0f} times while measuring"))
     placements: dict[tuple[str, int], dict[str, set[str]]] = {}
     for launch in measured:
         placements.setdefault((launch.test, launch.ranks), {}).setdefault(str(launch.affinity), set()).add(
@@ -265,7 +271,7 @@ def warnings_after(launches: list[Launch], cores: int) -> list[Warning]:
     if differing:
         found.append(
             Warning(
-                "pinning",
+                PINNED_DIFFERENTLY,
                 f"systems were pinned differently in: {', '.join(differing)} (see the table of launches)",
                 "measure again with --pin",
             )

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn
 
 
@@ -82,7 +83,7 @@ class TerminalDisplay:
 
     def note(self, text: str) -> None:
         """Redraws with the note."""
-        self.progress.update(self.task, note=text, refresh=True)
+        self.progress.update(self.task, note=escape(text), refresh=True)
 
     def line(self, text: str) -> None:
         """Prints above the bar."""

@@ -9,7 +9,7 @@ import polars as pl
 
 from volley import analyse
 from volley.results import Curve, LaunchBox, Stream, Study, from_dictionary
-from volley.store import StudyFolder
+from volley.store import StudyFolder, reading
 from volley.summary import summarise
 from volley.tests import Test
 
@@ -42,14 +42,16 @@ def gather(folder: StudyFolder) -> ReportData:
     """Analyses a study. Raises DataError for a damaged one."""
     tests = tests_of(folder.facts)
     samples = folder.samples()
-    values = analyse.launch_values(samples, tests.values())
+    with reading(folder.path):
+        values = analyse.launch_values(samples, tests.values())
+        streams = analyse.streams(samples, tests.values())
     curves = analyse.curves(values, tests)
     return ReportData(
         study=folder.facts,
         tests=tests,
         values=values,
         curves=curves,
-        streams=analyse.streams(samples, tests.values()),
+        streams=streams,
         boxes=analyse.launch_boxes(values),
         summary=summarise(folder.facts, curves, tests),
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
+from types import NoneType, UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from volley.errors import DataError
@@ -218,11 +219,20 @@ def from_dictionary(kind: type[T], data: Any, where: str = "study.json") -> T:
             if not isinstance(value, list):
                 raise DataError(f"{where}: {name} should be a list, found {type(value).__name__}")
             value = [from_dictionary(get_args(hint)[0], one, where) for one in value]
+        elif not isinstance(value, _json_kinds(hint)):
+            raise DataError(f"{where}: {kind.__name__}.{name} should be a {hint}, found {type(value).__name__}")
         arguments[name] = value
     try:
         return kind(**arguments)
     except TypeError as problem:
         raise DataError(f"{where}: {kind.__name__} is incomplete: {problem}") from problem
+
+
+def _json_kinds(hint: Any) -> tuple[type, ...]:
+    """What JSON may give for a field of this type: whole numbers for floats, null for what is not finite."""
+    if get_origin(hint) is UnionType:
+        return tuple(kind for one in get_args(hint) for kind in _json_kinds(one))
+    return (float, int, NoneType) if hint is float else (get_origin(hint) or hint,)
 
 
 def to_dictionary(value: Any) -> dict[str, Any]:

@@ -56,6 +56,18 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
         ) from problem
 
 
+@contextlib.contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Within, what polars says of a damaged file becomes a DataError that names `path`."""
+    try:
+        yield
+    except (pl.exceptions.PolarsError, OSError) as problem:
+        raise DataError(
+            f"{path} is damaged or cut: {str(problem).splitlines()[0]}",
+            "restore it from a copy, or move it away: the other launches can still be read",
+        ) from problem
+
+
 def _without_nan(value: Any) -> Any:
     """JSON has no NaN or infinity: they become null."""
     if isinstance(value, float) and not math.isfinite(value):
@@ -81,7 +93,9 @@ class StudyFolder:
             raise UsageError(f"{path} is a file, not a folder", "name another folder with --out")
         if path.exists() and any(path.iterdir()):
             what = "already holds a study" if (path / FACTS).exists() else "is not empty"
-            raise UsageError(f"{path} {what}", "add --resume to go on with it, or name another folder with --out")
+            raise UsageError(
+                f"{path} {what}", "name another folder with --out, or go on with it: volley study --resume"
+            )
         try:
             (path / PARTS).mkdir(parents=True, exist_ok=True)
         except OSError as problem:
@@ -115,10 +129,16 @@ class StudyFolder:
     @contextlib.contextmanager
     def lock(self) -> Iterator[None]:
         """Held while measuring: two runs into one folder would mix. Raises UsageError if another has it."""
-        with (self.path / ".lock").open("w") as file:
+        try:
+            file = (self.path / ".lock").open("w")
+        except OSError as problem:
+            raise VolleyError(
+                f"cannot write into {self.path}: {problem.strerror}", "make it writable for you, or measure anew"
+            ) from problem
+        with file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as problem:
+            except BlockingIOError as problem:
                 raise UsageError(
                     f"another volley is measuring into {self.path}",
                     "wait for it, or name another folder with --out",
@@ -164,20 +184,19 @@ class StudyFolder:
 
         Raises DataError naming a damaged file; an empty study gives a frame without rows.
         """
+        merged = self.path / SAMPLES
         known = {f"{launch.number:05}" for launch in self.facts.launches}
         parts = [file for file in sorted((self.path / PARTS).glob("*.parquet")) if file.stem in known]
-        merged = self.path / SAMPLES
+        if parts and merged.exists():  # killed while merging: what is merged already must not count twice
+            with reading(merged):
+                done = pl.scan_parquet(merged).select(pl.col("launch").unique()).collect()["launch"].to_list()
+            parts = [file for file in parts if int(file.stem) not in set(done)]
         files = ([merged] if merged.exists() else []) + parts
         frames = []
         for file in files:
-            try:
+            with reading(file):
                 names = pl.read_parquet_schema(file)
                 frame = pl.scan_parquet(file)
-            except (pl.exceptions.PolarsError, OSError) as problem:
-                raise DataError(
-                    f"{file} is damaged or cut: {str(problem).splitlines()[0]}",
-                    "restore it from a copy, or move it away: the other launches can still be read",
-                ) from problem
             missing = {"system", "test", "variant", "ranks", "launch", "rank", "size", "duration_ns"} - set(names)
             if missing:
                 raise DataError(f"{file} lacks the columns {', '.join(sorted(missing))}")

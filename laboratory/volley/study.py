@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
 import polars as pl
+from rich.markup import escape
 
 from volley import machine_facts
 from volley.analyse import achieved_half_width, curves, launch_values
@@ -21,7 +22,7 @@ from volley.progress import Display
 from volley.results import Cell as CellResult
 from volley.results import Curve, Launch, Study, SystemFacts, from_dictionary
 from volley.sizes import refine
-from volley.store import StudyFolder
+from volley.store import StudyFolder, reading
 from volley.systems import System
 from volley.tests import Test
 
@@ -41,7 +42,7 @@ def prepare_systems(systems: Sequence[System], display: Display) -> tuple[list[S
             system.prepare(display.note)
         except SystemUnavailable as problem:
             facts.append(_unavailable(system, problem))
-            display.line(f"[yellow]not measured[/]: {system.name}: {problem.problem}. {problem.remedy}")
+            display.line(_said_unavailable(system, problem))
             continue
         if any(other.name == system.name for other in ready):
             continue
@@ -57,6 +58,10 @@ def prepare_systems(systems: Sequence[System], display: Display) -> tuple[list[S
             )
         )
     return ready, facts
+
+
+def _said_unavailable(system: System, problem: VolleyError) -> str:
+    return f"[yellow]not measured[/]: {system.name}: {escape(problem.problem)}. {escape(problem.remedy)}"
 
 
 def _unavailable(system: System, problem: VolleyError) -> SystemFacts:
@@ -139,7 +144,8 @@ class Conductor:
             if state:
                 self._count(state, launch)
         if self.study.launches:
-            values = launch_values(self.folder.samples(), self.tests.values())
+            with reading(self.folder.path):
+                values = launch_values(self.folder.samples(), self.tests.values())
             for (system, test, ranks), group in values.group_by(["system", "test", "ranks"]):
                 self.values[(str(system), str(test), int(str(ranks)))] = [group]
             self._judge()
@@ -156,7 +162,7 @@ class Conductor:
 
     def _not_measured(self, state: CellState, problem: VolleyError) -> None:
         cell = state.cell
-        self.display.line(f"[yellow]not measured[/]: {cell.test.name} on {cell.system.name}: {problem.problem}")
+        self.display.line(f"[yellow]not measured[/]: {cell.test.name} on {cell.system.name}: {escape(problem.problem)}")
         self.study.launches.append(
             Launch(
                 number=self._next_number(),
@@ -200,7 +206,7 @@ class Conductor:
         if launch.status != "measured":
             self.display.line(
                 f"[yellow]{launch.status}[/]: {cell.test.name} on {cell.system.name}, launch {launch.number}: "
-                + launch.reason.replace("[", "\\[")
+                + escape(launch.reason)
             )
         self.display.advance(self.spent_seconds(), self._left_seconds())
 
@@ -274,7 +280,7 @@ class Conductor:
             for state in self.cells
         ]
         self.study.warnings = [
-            *(one for one in self.study.warnings if one.name not in AFTERWARDS),
+            *(one for one in self.study.warnings if one.name not in machine_facts.AFTERWARDS),
             *machine_facts.warnings_after(self.study.launches, self.study.environment["cores"]),
         ]
         self.folder.save()
@@ -282,8 +288,6 @@ class Conductor:
 
 MAXIMUM_ADDED_SIZES = 24
 """Of one test in one study."""
-AFTERWARDS = {"more ranks than cores", "pinning"}
-"""Warnings that are made anew from the launches each time a study goes on."""
 
 
 def new_facts(title: str, command: Sequence[str], options: Options, tests: Sequence[Test]) -> Study:
@@ -316,7 +320,9 @@ def sessions(systems: Sequence[System], facts: list[SystemFacts], display: Displ
             except SystemUnavailable as problem:
                 fact = next(one for one in facts if one.name == system.name)
                 fact.status, fact.reason, fact.remedy = "unavailable", problem.problem, problem.remedy
-                display.line(f"[yellow]not measured[/]: {system.name}: {problem.problem}. {problem.remedy}")
+                display.line(
+                    f"[yellow]not measured[/]: {system.name}: {escape(f'{problem.problem}. {problem.remedy}')}"
+                )
         yield usable
 
 

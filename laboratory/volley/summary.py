@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from volley.results import Curve, Point, Study
 from volley.sizes import format_size
 from volley.tests import Test
+from volley.units import format_time
 
 LOOKS: tuple[tuple[str, int, int], ...] = (
     ("pingpong", 2, 8),
@@ -19,14 +20,6 @@ LOOKS: tuple[tuple[str, int, int], ...] = (
     ("alltoall", 2, 65536),
 )
 """Test, ranks and size that the first lines speak of, where they were measured."""
-
-
-def format_time(ns: float) -> str:
-    """Three digits and a unit: 183 ns, 2.41 µs, 11.2 ms."""
-    for factor, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "µs")):
-        if ns >= factor:
-            return f"{ns / factor:.3g} {unit}"
-    return f"{ns:.3g} ns"
 
 
 def format_ratio(ratio: float) -> str:

@@ -90,6 +90,9 @@ def test_reports_can_be_read_by_programs(study: Path) -> None:
         (["study", "--budget", "soon"], 2, '"soon" is no duration'),
         (["study", "--ranks", "two"], 2, "no list of world sizes"),
         (["study", "--resume"], 2, "--resume needs the study's folder"),
+        (["study", "--repetitions", "-3"], 2, "Invalid value for '--repetitions'"),
+        (["study", "--launches", "0"], 2, "Invalid value for '--launches'"),
+        (["study", "--seed", "-5"], 2, "Invalid value for '--seed'"),
         (["report", "/nonexistent"], 3, "/nonexistent is no study"),
         (["compare", "/nonexistent"], 3, "/nonexistent is no study"),
         (["import", "/nonexistent", "--out", "/tmp/never"], 3, "cannot read /nonexistent"),
@@ -101,6 +104,20 @@ def test_bad_input_is_named_with_a_remedy_and_a_status(arguments: list[str], sta
     assert ended.returncode == status
     assert message in ended.stderr
     assert "Traceback" not in ended.stdout + ended.stderr
+
+
+def test_tables_in_a_pipe_name_systems_in_full(study: Path) -> None:
+    without_columns = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    ended = subprocess.run(
+        [*VOLLEY, "compare", str(study), str(study)],
+        capture_output=True,
+        text=True,
+        env=without_columns,
+        check=True,
+        timeout=60,
+    )
+    assert json.loads((study / "study.json").read_text())["systems"][0]["name"] in ended.stdout
+    assert "…" not in ended.stdout.replace("--budget …", "")
 
 
 def test_every_command_explains_itself_with_an_example() -> None:
@@ -199,3 +216,12 @@ def test_import_makes_a_study_that_can_be_reported(tmp_path: Path) -> None:
         (1, 210, 3),
         (4096, 1010, 3),
     ]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_cache_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "cache").mkdir(mode=0o555)
+    monkeypatch.setenv("VOLLEY_CACHE", str(tmp_path / "cache"))
+    ended = volley("study", "--quick", "--tests", "ceilings", "--systems", "machine", "--out", tmp_path / "study")
+    assert ended.returncode == 1
+    assert "VOLLEY_CACHE" in ended.stdout

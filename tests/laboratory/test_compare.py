@@ -5,6 +5,7 @@ from itertools import permutations
 import numpy as np
 import polars as pl
 import pytest
+from scipy.stats import mannwhitneyu
 from volley.compare import Contest, compare, holm, launches_needed, shift_interval
 
 
@@ -43,6 +44,15 @@ def test_too_few_launches_are_undecided_and_the_number_needed_is_told() -> None:
     assert "need at least 5" in found[0].note
     assert launches_needed(1) == 4
     assert launches_needed(3) == 5
+
+
+def test_an_interval_that_touches_equality_is_never_a_verdict() -> None:
+    # Values as coarse as a clock's ticks tie, and the rank test may call significant what the interval does not.
+    a = [1.6, 0.6, 1.8, 0.5, 0.4, 0.4, 2.1]
+    b = [0.7, 2.0, 1.8, 2.0, 2.3, 1.8, 3.0]
+    assert mannwhitneyu(a, b, method="exact").pvalue <= 0.05
+    contest = Contest("a", table("a", a, (8,)), "b", table("b", b, (8,)))
+    assert [one.verdict for one in compare([contest], 0.02)] == ["UNDECIDED"]
 
 
 def test_noise_wider_than_the_margin_is_undecided_not_same() -> None:

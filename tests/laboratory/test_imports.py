@@ -2,8 +2,11 @@
 from pathlib import Path
 
 import pytest
+from volley.cli.importing import importing
 from volley.errors import DataError
 from volley.imports import read_file
+from volley.report_data import gather
+from volley.store import StudyFolder
 
 OSU_LATENCY = """
 # OSU MPI Latency Test v7.4
@@ -127,3 +130,11 @@ def test_a_binary_file_is_refused(tmp_path: Path) -> None:
     file.write_bytes(b"\xff\xfe\x00\x80")
     with pytest.raises(DataError, match="is no text"):
         read_file(file)
+
+
+def test_operations_that_a_table_does_not_number_stay_operations_of_their_own(tmp_path: Path) -> None:
+    rows = "\n".join(f"x,pingpong,8,{microseconds}" for microseconds in (1, 2, 3, 4, 90))
+    table = write(tmp_path, f"system,test,size_bytes,time_us\n{rows}\n", "table.csv")
+    importing([table], out=tmp_path / "study")
+    (curve,) = gather(StudyFolder.open(tmp_path / "study")).curves
+    assert [(point.value_ns, point.operations) for point in curve.points] == [(pytest.approx(3000), 5)]

@@ -10,7 +10,7 @@ import pytest
 from volley.errors import DataError, UsageError, VolleyError
 from volley.rank_files import SCHEMA
 from volley.results import Launch, Study, Warning
-from volley.store import StudyFolder
+from volley.store import StudyFolder, reading
 
 
 def frame(count: int = 3) -> pl.DataFrame:
@@ -82,6 +82,36 @@ def test_a_cut_parquet_file_is_named(folder: StudyFolder) -> None:
     part.write_bytes(part.read_bytes()[:-20])
     with pytest.raises(DataError, match=r"00001\.parquet is damaged or cut"):
         folder.samples()
+
+
+def test_damage_within_a_parquet_file_is_named_when_it_is_read(folder: StudyFolder) -> None:
+    noise = np.random.default_rng(1).integers(0, 1 << 60, 5000)
+    folder.add_launch(launch(1), frame(5000).with_columns(start_ns=pl.Series(noise)))
+    part = next((folder.path / "parts").glob("*.parquet"))
+    content = bytearray(part.read_bytes())
+    content[200:-2000] = bytes(len(content) - 2200)
+    part.write_bytes(content)
+    with pytest.raises(DataError, match="damaged or cut"), reading(part):
+        folder.samples().collect()
+
+
+def test_after_a_kill_while_merging_no_sample_counts_twice(folder: StudyFolder) -> None:
+    folder.add_launch(launch(1), frame())
+    parts = {file: file.read_bytes() for file in (folder.path / "parts").glob("*.parquet")}
+    folder.merge()
+    for file, content in parts.items():
+        file.write_bytes(content)
+    folder.add_launch(launch(2), frame())
+    assert len(folder.samples().collect()) == 6
+    folder.merge()
+    assert len(folder.samples().collect()) == 6
+
+
+def test_facts_of_the_wrong_type_are_named(folder: StudyFolder) -> None:
+    facts = json.loads((folder.path / "study.json").read_text())
+    (folder.path / "study.json").write_text(json.dumps({**facts, "environment": None}))
+    with pytest.raises(DataError, match=r"Study\.environment should be a dict.*found NoneType"):
+        StudyFolder.open(folder.path)
 
 
 def test_a_folder_with_other_things_in_it_is_not_touched(tmp_path: Path) -> None:

@@ -7,18 +7,18 @@ import json
 import math
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import polars as pl
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from volley import compare as comparing
 from volley.analyse import launch_values
+from volley.cli.console import output
 from volley.errors import EXIT_SLOWER, DataError, UsageError
 from volley.report_data import tests_of
-from volley.store import StudyFolder
+from volley.store import StudyFolder, reading
 
 EPILOG = """Examples:
 
@@ -31,7 +31,8 @@ COLOURS = {"FASTER": "green", "SLOWER": "red", "SAME": "cyan", "UNDECIDED": "dim
 
 
 def _values(folder: StudyFolder) -> pl.DataFrame:
-    values = launch_values(folder.samples(), tests_of(folder.facts).values())
+    with reading(folder.path):
+        values = launch_values(folder.samples(), tests_of(folder.facts).values())
     if values.is_empty():
         raise DataError(f"{folder.path} holds no samples", "go on with it: volley study --resume --out FOLDER")
     return values
@@ -109,7 +110,8 @@ def _finite(row: dict[str, object]) -> dict[str, object]:
 def _print(verdicts: list[comparing.Verdict], title: str, margin: float) -> None:
     table = Table(title=f"Times {title}; SAME means within {margin:.0%}", title_justify="left")
     for column in ("system", "test", "sizes", "verdict", "time ratio", "interval", "p (Holm)", "launches"):
-        table.add_column(column, justify="right" if column in ("time ratio", "p (Holm)", "launches") else "left")
+        justify: Literal["left", "right"] = "right" if column in ("time ratio", "p (Holm)", "launches") else "left"
+        table.add_column(column, justify=justify, overflow="fold")
     for one in verdicts:
         what = one.test + (f" {one.variant}" if one.variant != "-" else "") + f", {one.ranks} ranks"
         colour = COLOURS[one.verdict]
@@ -124,7 +126,7 @@ def _print(verdicts: list[comparing.Verdict], title: str, margin: float) -> None
             f"{one.p_value:.2g}",
             f"{one.launches} : {one.baseline_launches}",
         )
-    console = Console()
+    console = output()
     console.print(table)
     notes = sorted({one.note for one in verdicts if one.note})
     for note in notes[:1]:

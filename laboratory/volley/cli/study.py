@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from volley.cli.console import output
 from volley.cli.report import make_report
 from volley.errors import UsageError, VolleyError
 from volley.plan import Options
@@ -79,12 +79,12 @@ def study(
     out: Annotated[Path | None, typer.Option(help="The study's folder. Default: studies/ and date and time.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Less time per point, first world size only.")] = False,
     budget: Annotated[str | None, typer.Option(help="Time for measuring: 90s, 10m, 2h.")] = None,
-    precision: Annotated[float, typer.Option(help="Stop a cell when its intervals are this narrow.")] = 0.02,
-    launches: Annotated[int, typer.Option(help="At most so many launches per system and test.")] = 30,
-    repetitions: Annotated[int | None, typer.Option(help="Exactly so many operations per size and launch.")] = None,
+    precision: Annotated[float, typer.Option(min=0.0, help="Stop a cell when its intervals are this narrow.")] = 0.02,
+    launches: Annotated[int, typer.Option(min=1, help="At most so many launches per system and test.")] = 30,
+    repetitions: Annotated[int | None, typer.Option(min=1, help="Exactly so many operations per point.")] = None,
     sizes: Annotated[str | None, typer.Option(help="Instead of the tests' own: 8,1Ki,64Ki or 1..8Mi.")] = None,
     ranks: Annotated[str | None, typer.Option(help="World sizes instead of the tests' own: 2,4.")] = None,
-    seed: Annotated[int, typer.Option(help="Of the random order of launches and sizes.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Of the random order of launches and sizes.")] = 1,
     pin: Annotated[bool, typer.Option(help="Bind rank r to the r-th CPU.")] = True,
     freeze: Annotated[str, typer.Option(help="A launch in which nothing moves for so long is frozen.")] = "10s",
     limit: Annotated[str, typer.Option(help="A launch that takes longer is ended.")] = "60s",
@@ -96,7 +96,7 @@ def study(
 
     Every launch is kept as soon as it ends: killed at any moment, at most the launch in flight is lost.
     """
-    console = Console()
+    console = output()
     if resume:
         if out is None:
             raise UsageError("--resume needs the study's folder", "add --out FOLDER")

@@ -7,9 +7,9 @@ import json
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
+from volley.cli.console import output
 from volley.systems import System, families
 
 EPILOG = "Example: [cyan]volley systems[/], then [cyan]volley study --systems mpich==4.1.3,lam/tcp[/]"
@@ -22,12 +22,12 @@ def systems(as_json: Annotated[bool, typer.Option("--json", help="For programs."
         return
     table = Table(title="Systems under test", title_justify="left")
     for column in ("family", "what", "transports (* measured by default)", "installed here"):
-        table.add_column(column)
+        table.add_column(column, overflow="fold")
     for name, kind in families().items():
         defaults = kind.default_transports if kind.by_default else ()
         marks = [f"{transport}{' *' if transport in defaults else ''}" for transport in kind.transports]
         table.add_row(name, kind.summary, ", ".join(marks), ", ".join(kind.installed()) or "no")
-    Console().print(table)
+    output().print(table)
 
 
 def _row(name: str, kind: type[System]) -> dict[str, object]:

@@ -8,9 +8,9 @@ from dataclasses import asdict
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
+from volley.cli.console import output
 from volley.tests import all_tests
 
 EPILOG = "Example: [cyan]volley tests[/], then [cyan]volley study --tests pingpong,late_receiver[/]"
@@ -27,7 +27,7 @@ def tests(as_json: Annotated[bool, typer.Option("--json", help="For programs.")]
     for test in all_tests().values():
         ranks = ", ".join(str(world) if world else "cores" for world in test.ranks)
         table.add_row(test.name, test.summary, "–" if test.sizes == "0" else test.sizes, ranks, test.source)
-    Console().print(table)
+    output().print(table)
 
 
 def register(app: typer.Typer) -> None:

@@ -23,7 +23,8 @@ class Measurement:
     launch: int = 0
     """0: the file does not say; the file itself is then one launch."""
     rank: int = 0
-    repetition: int = 0
+    repetition: int | None = None
+    """None: the file does not say; then the order of its rows is that of the operations."""
     start_ns: int = 0
 
 

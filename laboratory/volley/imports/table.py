@@ -94,7 +94,7 @@ class TableFormat(Format):
                     system=given.get("system", ""),
                     launch=whole.get("launch", 0),
                     rank=whole.get("rank", 0),
-                    repetition=whole.get("repetition", 0),
+                    repetition=whole.get("repetition"),
                 )
             )
         return found

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from volley.report import style, units
+from volley import units
+from volley.report import style
 from volley.results import STATUSES, Curve, Launch, Point, Study
 
 GLANCE_SIZES = (1, 64, 1 << 10, 1 << 13, 1 << 16, 1 << 17, 1 << 20, 1 << 23)

@@ -13,7 +13,8 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from volley.report import facts, plots, units
+from volley import units
+from volley.report import facts, plots
 from volley.report.payload import as_json, described_tests, payload
 from volley.results import Curve, LaunchBox, Stream, Study
 

@@ -14,7 +14,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullLocator
 
-from volley.report import style, units
+from volley import units
+from volley.report import style
 from volley.report.payload import caches, described_tests, traffic_per_byte
 from volley.results import Curve, Study
 

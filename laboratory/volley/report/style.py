@@ -50,6 +50,7 @@ DASHES = {
     "ofi": "dashdot",
     "ucx": "longdash",
     "cma": "longdashdot",
+    "auto": "longdashdot",
 }
 """Transport → dash, in plotly's words. Shared memory, and whatever is not named here, is solid."""
 

@@ -32,8 +32,8 @@ from volley.report import LaunchBox, Stream, write_report
 from volley.report.facts import glance, late_receivers
 from volley.report.payload import as_json, described_tests, payload, traffic_per_byte
 from volley.report.style import FAMILIES, facts_of, looks
-from volley.report.units import format_rate, format_time, log_ticks, short, size_ticks, tick_size
 from volley.results import Curve, Launch, Study, SystemFacts, Warning
+from volley.units import format_rate, format_time, log_ticks, short, size_ticks, tick_size
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chromium-browser")
 HOSTILE = "<script>alert(1)</script>"

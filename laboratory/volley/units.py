@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Numbers as a person reads them, the same in the page, the plots and the tables."""
+"""Numbers as a person reads them, the same in the page, the plots, the tables and the terminal."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import stat
 import tempfile
 import time
 from collections.abc import Mapping
@@ -19,7 +20,7 @@ from volley import rank_files
 from volley.errors import VolleyError
 from volley.machine_facts import counting
 from volley.plan import Cell, Options, launch_text
-from volley.processes import Outcome, run
+from volley.processes import OWNER, Outcome, run
 from volley.results import Launch
 from volley.systems import Command, System, User
 from volley.systems.base import cache_folder
@@ -73,7 +74,7 @@ class Launcher:
     def __init__(self, options: Options, environment: Mapping[str, Any]) -> None:
         self.options = options
         self.environment = environment
-        self.scratch = Path(tempfile.mkdtemp(prefix="volley-"))
+        self.scratch = Path(tempfile.mkdtemp(prefix=f"volley-{OWNER}-", dir=_scratch_base()))
         self.scratch.chmod(0o755)  # systems that run as another user need to reach it
 
     def close(self) -> None:
@@ -161,3 +162,11 @@ def _give(folder: Path, user: User | None) -> None:
     """Makes the launch folder the property of the user whose processes write into it."""
     if user is not None:
         os.chown(folder, user.uid, user.gid)
+
+
+def _scratch_base() -> Path:
+    """The folder for temporary files; as root one that other users can reach, since some systems run as one."""
+    chosen = Path(tempfile.gettempdir()).resolve()
+    if os.geteuid() != 0 or all(folder.stat().st_mode & stat.S_IXOTH for folder in (chosen, *chosen.parents)):
+        return chosen
+    return Path("/tmp")

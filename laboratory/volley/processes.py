@@ -9,6 +9,7 @@ import os
 import select
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 import uuid
@@ -26,6 +27,9 @@ MARK = "VOLLEY_LAUNCH"
 
 COURTESY_SECONDS = 3.0
 """Time between SIGTERM to the command and SIGKILL to all of it. Open MPI 4 waits one second for its ranks."""
+
+OWNER = uuid.uuid4().hex[:12]
+"""This process's own part of every mark, and of the names of its temporary folders."""
 
 PR_SET_CHILD_SUBREAPER = 36  # <linux/prctl.h>
 
@@ -60,12 +64,12 @@ def adopt_orphans() -> None:
         ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def _marked(mark: str) -> Iterator[psutil.Process]:
-    """Every process on this machine that carries `mark` in its environment."""
-    wanted = f"{MARK}={mark}".encode()
+def _marked(mark: str, owner: str = OWNER) -> Iterator[psutil.Process]:
+    """Every process on this machine that carries `mark` of `owner` in its environment; "" is any mark."""
+    wanted = f"\0{MARK}={owner}.{mark}".encode() + (b"\0" if mark else b"")
     for process in psutil.process_iter():
         try:
-            if wanted in Path(f"/proc/{process.pid}/environ").read_bytes().split(b"\0"):
+            if wanted in b"\0" + Path(f"/proc/{process.pid}/environ").read_bytes():
                 yield process
         except OSError:
             continue
@@ -79,15 +83,17 @@ def _alive(process: psutil.Process) -> bool:
         return False
 
 
-def end_all(mark: str, patience_seconds: float = 2.0) -> int:
+def end_all(mark: str, patience_seconds: float = 2.0, owner: str = OWNER) -> int:
     """Kills every process that carries `mark` and waits until they are gone; returns how many there were.
+
+    With mark "": all that `owner` ever started.
 
     Repeats until none is left, since a process may fork while others are being killed.
     """
     killed: dict[int, psutil.Process] = {}
     deadline = time.monotonic() + patience_seconds
     while True:
-        alive = [process for process in _marked(mark) if _alive(process)]
+        alive = [process for process in _marked(mark, owner) if _alive(process)]
         for process in alive:
             killed[process.pid] = process
             with contextlib.suppress(psutil.Error):
@@ -141,7 +147,7 @@ def run(command: Command, limit_seconds: float, keep_daemons: bool = False, mark
     An exception, Ctrl-C included, leaves nothing running either.
     """
     mark = mark or uuid.uuid4().hex
-    command = replace(command, environment={**command.environment, MARK: mark})
+    command = replace(command, environment={**command.environment, MARK: f"{OWNER}.{mark}"})
     started = time.monotonic()
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         user = command.user
@@ -168,20 +174,50 @@ def run(command: Command, limit_seconds: float, keep_daemons: bool = False, mark
         try:
             timed_out = not _wait(process, limit_seconds)
         finally:
-            if process.returncode is None:  # a launcher that is asked to end removes its ranks' files
-                process.terminate()
-                _wait(process, COURTESY_SECONDS)
-            if timed_out or process.returncode is None or not keep_daemons:
-                end_all(mark)
-            if process.poll() is None:
-                process.kill()
-                process.wait()
-            _own_children.discard(process.pid)
+            with _undisturbed():
+                if process.returncode is None:  # a launcher that is asked to end removes its ranks' files
+                    process.terminate()
+                    _wait(process, COURTESY_SECONDS)
+                if timed_out or process.returncode is None or not keep_daemons:
+                    end_all(mark)
+                if process.poll() is None:
+                    process.kill()
+                    process.wait()
+                _own_children.discard(process.pid)
         texts = []
         for file in (output, errors):
             file.seek(0)
             texts.append(file.read().decode(errors="replace"))
     return Outcome(process.returncode, texts[0], texts[1], time.monotonic() - started, timed_out)
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Within, Ctrl-C and requests to end wait: an impatient second one must not stop the cleaning up."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def guarded() -> Iterator[None]:
+    """Within, a second process watches over this one: if it is killed, the guardian ends all it has started.
+
+    The guardian reads from a pipe that only this process holds open; its end without a word is our death.
+    """
+    argv = (sys.executable, "-m", "volley.guardian", OWNER)
+    guardian = subprocess.Popen(
+        argv, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+    )
+    _own_children.add(guardian.pid)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+            guardian.communicate(b"all is well\n", timeout=10)
+        _own_children.discard(guardian.pid)
 
 
 @contextlib.contextmanager

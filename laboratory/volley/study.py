@@ -17,7 +17,7 @@ from volley.analyse import achieved_half_width, curves, launch_values
 from volley.errors import SystemUnavailable, VolleyError
 from volley.launcher import Launcher, compile_test
 from volley.plan import Cell, Options, block_order, make_cells
-from volley.processes import adopt_orphans, ending_on_signals
+from volley.processes import adopt_orphans, ending_on_signals, guarded
 from volley.progress import Display
 from volley.results import Cell as CellResult
 from volley.results import Curve, Launch, Study, SystemFacts, from_dictionary
@@ -332,7 +332,7 @@ def conduct(
     """Carries out (or goes on with) the study in `folder`. An interrupt keeps all finished launches."""
     adopt_orphans()
     started = time.monotonic()
-    with folder.lock(), ending_on_signals():
+    with folder.lock(), guarded(), ending_on_signals():
         ready, facts = prepare_systems(systems, display)
         folder.facts.systems = facts
         with sessions(ready, facts, display) as usable:

@@ -3,10 +3,13 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -160,9 +163,22 @@ def _programs_of(scratch: Path) -> list[str]:
     return found
 
 
-def _start(folder: Path, scratch: Path) -> "subprocess.Popen[bytes]":
+def _start(folder: Path, scratch: Path, systems: str = "mpich/shm") -> "subprocess.Popen[bytes]":
     scratch.mkdir()
-    arguments = ("study", *SMALL, "--launches", "30", "--precision", "0", "--budget", "60s", "--out", str(folder))
+    arguments = (
+        "study",
+        *SMALL,
+        "--systems",
+        systems,
+        "--launches",
+        "30",
+        "--precision",
+        "0",
+        "--budget",
+        "60s",
+        "--out",
+        str(folder),
+    )
     return subprocess.Popen(
         [*VOLLEY, *arguments],
         stdout=subprocess.DEVNULL,
@@ -200,6 +216,37 @@ def test_after_a_kill_resume_goes_on_with_all_that_was_kept(tmp_path: Path) -> N
     assert folder.facts.finished
     counted = folder.samples().group_by("launch").len().collect()
     assert set(counted["launch"]) == {launch.number for launch in folder.facts.launches if launch.operations}
+
+
+def _wait_until(gone: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not gone():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("systems", ["mpich/shm", "lam/tcp"])
+def test_a_kill_leaves_no_process_and_no_scratch_either(tmp_path: Path, systems: str) -> None:
+    if systems.startswith("lam") and (shutil.which("lamboot") is None or os.geteuid() != 0):
+        pytest.skip("LAM is not installed, or there is no account to run it as")
+    scratch = Path(tempfile.mkdtemp(prefix="scratch-", dir="/tmp")) / "own"
+    scratch.parent.chmod(0o755)  # LAM runs as another user
+    running = _start(tmp_path / "study", scratch, systems)
+    _wait_for_launches(tmp_path / "study", 2)
+    own = {process.pid for process in psutil.process_iter() if _is_lamd(process)}
+    running.kill()
+    running.wait()
+    _wait_until(lambda: not _programs_of(scratch) and not list(scratch.glob("volley-*")))
+    if systems.startswith("lam"):
+        _wait_until(lambda: not any(psutil.pid_exists(process) for process in own))
+    shutil.rmtree(scratch.parent)
+
+
+def _is_lamd(process: psutil.Process) -> bool:
+    try:
+        return process.name() == "lamd"
+    except psutil.Error:
+        return False
 
 
 def test_import_makes_a_study_that_can_be_reported(tmp_path: Path) -> None:

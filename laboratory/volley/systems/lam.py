@@ -201,7 +201,7 @@ class LamSystem(System):
         """lamboot before, lamhalt after; shared with the other transports of the study."""
         global _daemon
         if _daemon is None:
-            daemon = Daemon(self._user, f"volley-{uuid.uuid4().hex[:8]}", uuid.uuid4().hex)
+            daemon = Daemon(self._user, f"volley-{processes.OWNER}", uuid.uuid4().hex)
             daemon.boot()
             _daemon = daemon
         daemon = _daemon

@@ -335,6 +335,10 @@ def conduct(
     with folder.lock(), guarded(), ending_on_signals():
         ready, facts = prepare_systems(systems, display)
         folder.facts.systems = facts
+        folder.facts.options["requested_systems"] = [
+            *(system.pinned_request for system in ready),
+            *(system.request for system in systems if system not in ready),
+        ]
         with sessions(ready, facts, display) as usable:
             folder.save()
             Conductor(folder, usable, tests, options, display).run()

@@ -63,6 +63,12 @@ struct alignas(cache_line) RankRecord {
     std::int32_t application;               ///< which program of an MPMD job
     std::int32_t exit_status;               ///< as waitpid gives it, once state is ended
     std::atomic<std::uint32_t> sleeping;    ///< 1 while it waits on `wake` (see wait/)
+    /// Which address space it was placed in: ranks of the same number, not 0, share it (there is more than one
+    /// if the ranks need more mappings than the kernel allows one to have). 0: placement is process.
+    std::uint32_t space;
+    /// Address of the random bytes it was started with, to be compared with getauxval(AT_RANDOM): a rank of
+    /// placement shared that finds another value has exec'd another program, and is a process now.
+    std::uint64_t placed_at;
     alignas(cache_line) std::atomic<std::uint32_t> wake; ///< futex word: changed to wake the rank
     alignas(cache_line) Activity activity;
 };

@@ -32,7 +32,8 @@ COLOURS = {"FASTER": "green", "SLOWER": "red", "SAME": "cyan", "UNDECIDED": "dim
 
 def _values(folder: StudyFolder) -> pl.DataFrame:
     with reading(folder.path):
-        values = launch_values(folder.samples(), tests_of(folder.facts).values())
+        ranked = [test for test in tests_of(folder.facts).values() if test.ranked]
+    values = launch_values(folder.samples(), ranked)
     if values.is_empty():
         raise DataError(f"{folder.path} holds no samples", "go on with it: volley study --resume --out FOLDER")
     return values

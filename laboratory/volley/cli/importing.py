@@ -73,6 +73,7 @@ def importing(
     out: Annotated[Path, typer.Option(help="The study's folder to make.")],
     system: Annotated[str, typer.Option(help="What was measured, where the files do not say.")] = "imported",
     test: Annotated[str, typer.Option(help="The test's name, where the files do not say.")] = "",
+    ranks: Annotated[int | None, typer.Option(min=1, help="World size, where the files do not say.")] = None,
     title: Annotated[str, typer.Option(help="The report's title.")] = "",
 ) -> None:
     """Make a study of somebody else's output, to look at it and compare it like one of one's own.
@@ -87,7 +88,8 @@ def importing(
         for row in rows:
             name = test if test and row.test == file.stem else row.test
             meanings.setdefault(name, kind.meaning(name))
-            key = (row.system or system, name, row.ranks, row.launch, "" if row.launch else str(number))
+            world = row.ranks or ranks or 2
+            key = (row.system or system, name, world, row.launch, "" if row.launch else str(number))
             launches.setdefault(key, []).append(row)
     worlds = {name: tuple(sorted({key[2] for key in launches if key[1] == name})) for name in meanings}
     facts = Study(
@@ -110,8 +112,8 @@ def importing(
     if not launches:
         raise UsageError("no file was given", f"formats: {', '.join(one.title for one in formats())}")
     folder = StudyFolder.create(out, facts)
-    for number, ((name, what, ranks, block, _), rows) in enumerate(launches.items(), 1):
-        launch = Launch(number=number, system=name, test=what, ranks=ranks, block=block, operations=len(rows))
+    for number, ((name, what, world, block, _), rows) in enumerate(launches.items(), 1):
+        launch = Launch(number=number, system=name, test=what, ranks=world, block=block, operations=len(rows))
         folder.add_launch(launch, _frame(rows))
     folder.merge()
     make_report(folder, output())

@@ -16,7 +16,8 @@ class Measurement:
     test: str
     size: int
     seconds: float
-    ranks: int = 2
+    ranks: int = 0
+    """World size; 0: the file does not say."""
     variant: str = "-"
     system: str = ""
     """Empty: the file does not say."""

@@ -41,7 +41,7 @@ class OsuFormat(Format):
     def read(self, text: str, path: Path) -> list[Measurement]:
         """Rows below each title; a bandwidth becomes the time of one message."""
         found: list[Measurement] = []
-        test, bandwidth, sized, ranks = "", False, True, 2
+        test, bandwidth, sized, ranks = "", False, True, 0
         for number, line in enumerate(text.splitlines(), 1):
             if title := _TITLE.match(line):
                 what = title["what"].lower()

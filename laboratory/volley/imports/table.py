@@ -89,7 +89,7 @@ class TableFormat(Format):
                     test=given.get("test") or path.stem,
                     size=whole.get("size", 0),
                     seconds=seconds,
-                    ranks=whole.get("ranks", 2),
+                    ranks=whole.get("ranks", 0),
                     variant=given.get("variant") or "-",
                     system=given.get("system", ""),
                     launch=whole.get("launch", 0),

@@ -91,6 +91,13 @@ class System(ABC):
         return f"{self.family}{version}/{self.transport}"
 
     @property
+    def pinned_request(self) -> str:
+        """As `request`, but naming the version in use where that can be asked for: what --resume goes on with."""
+        if self.version and self.version in self.installed():
+            return f"{self.family}=={self.version}/{self.transport}"
+        return self.request
+
+    @property
     def build_key(self) -> str:
         """Systems with equal keys share compiled programs (one MPI in several transports)."""
         return f"{self.family}-{self.version}-{self.prefix}"

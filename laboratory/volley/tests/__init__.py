@@ -71,6 +71,8 @@ class Test:
     """Memory one rank needs at a size, as a name of TRAFFIC_PER_RANK: limits the largest size."""
     seconds_per_point: float = 0.0
     """Overrides the study's time per point where a test needs another; 0: the study's."""
+    ranked: bool = True
+    """Whether its times say which system is faster; if not, `volley compare` leaves it out."""
     quick: bool = True
     """Whether a quick study measures it."""
 

@@ -7,6 +7,7 @@ ranks = [2]
 sizes = "8Mi"
 operation = "rank 0"
 neighbours = false
+ranked = false
 minimum_repetitions = 1
 maximum_repetitions = 1
 */

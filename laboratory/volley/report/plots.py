@@ -82,7 +82,7 @@ class _Canvas:
         names.update(dict.fromkeys(curve.system for curve in self.curves))
         self.order = list(names)
         self.looks = style.looks(style.facts_of(name, study.systems) for name in names)
-        self.figure = Figure(figsize=(9.2, 5.2), dpi=DOTS_PER_INCH, facecolor="white")
+        self.figure = Figure(figsize=(10.4, 5.2), dpi=DOTS_PER_INCH, facecolor="white")
         FigureCanvasAgg(self.figure)
 
     def draw(self, test: str, quantity: str) -> bool:
@@ -94,7 +94,7 @@ class _Canvas:
         if not rows:
             return False
         self.figure.clear()
-        axes = self.figure.add_axes((0.09, 0.11, 0.65, 0.78))
+        axes = self.figure.add_axes((0.08, 0.11, 0.6, 0.78))
         described = self.tests[test]
         if len({point[0] for _, points in rows for point in points}) == 1:
             self._draw_single(axes, rows, quantity)

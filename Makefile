@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # make study   measure the MPIs of this machine and write a report (ARGS="--quick --out DIR" are passed on)
-# make test    all tests
+# make test    all tests (make test-library: only the C++ ones)
 # make check   formatting, lint and types, as CI has them
 # make format  apply the formatters
 # make clean   remove what make made here (not the cache of installed MPIs)
@@ -11,14 +11,24 @@ VENV := .venv
 ARGS ?=
 SOURCES := pyproject.toml CMakeLists.txt README.md $(shell find abi include laboratory -type f -not -name '*.pyc' 2>/dev/null)
 
-.PHONY: study test check format clean prerequisites
+.PHONY: study test test-library check format clean prerequisites
 .DELETE_ON_ERROR:
 
 study: $(VENV)/.installed
 	@$(VENV)/bin/volley study $(ARGS)
 
-test: $(VENV)/.installed-tests
+test: $(VENV)/.installed-tests test-library
 	@$(VENV)/bin/python -m pytest $(ARGS)
+
+# The library's own tests need CMake and GoogleTest from the system (apt-get install cmake libgtest-dev).
+test-library: prerequisites
+	@mkdir -p build; if command -v cmake >/dev/null && [ -e /usr/include/gtest/gtest.h ]; then \
+	  cmake -S . -B build/library -DVOLLEY_TESTS=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo >build/library.log 2>&1 \
+	    && cmake --build build/library --parallel 2 >>build/library.log 2>&1 \
+	    || { tail -40 build/library.log; exit 1; }; \
+	  rm -f build/library.log; \
+	  ctest --test-dir build/library --output-on-failure; \
+	else echo "the library's tests are not run: apt-get install cmake libgtest-dev"; fi
 
 check: $(VENV)/.installed-tests
 	$(VENV)/bin/ruff check

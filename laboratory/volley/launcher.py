@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import resource
 import shutil
 import stat
 import tempfile
@@ -18,7 +19,7 @@ import polars as pl
 
 from volley import rank_files
 from volley.errors import VolleyError
-from volley.machine_facts import counting
+from volley.machine_facts import OTHERS, busy_seconds, counting
 from volley.plan import Cell, Options, launch_text
 from volley.processes import OWNER, Outcome, run
 from volley.results import Launch
@@ -109,15 +110,20 @@ class Launcher:
                 block=block,
                 started=datetime.now(UTC).isoformat(timespec="milliseconds"),
             )
+            children = _cpu_seconds_of_children()
             with counting(launch.counters):
                 # The stamp comes last: the test `startup` counts from it.
                 text = launch_text(cell, self.options, self.environment, number, time.monotonic_ns())
                 (folder / "launch.txt").write_text(text)
                 outcome = run(command, self.options.launch_limit_seconds)
+            children = _cpu_seconds_of_children() - children
             files = rank_files.read_launch(folder)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         self._fill(launch, files, outcome, cell)
+        # Ranks that a daemon has started are not among our children: then their own word counts.
+        ranks = sum(fact["cpu_seconds"] for fact in files.said("usage"))
+        launch.counters[OTHERS] = round(busy_seconds(launch.counters) - max(children, ranks), 4)
         return launch, files.samples
 
     def _fill(self, launch: Launch, files: rank_files.LaunchFiles, outcome: Outcome, cell: Cell) -> None:
@@ -156,6 +162,11 @@ class Launcher:
         elif files.said("cut"):
             # Points come in random order: other launches measure what this one had no time for.
             launch.reason = f"{len(files.said('cut'))} points left to other launches"
+
+
+def _cpu_seconds_of_children() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def _give(folder: Path, user: User | None) -> None:

@@ -7,6 +7,7 @@ import contextlib
 import os
 import platform
 import re
+import statistics
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -152,6 +153,17 @@ def counting(moved: dict[str, float]) -> Iterator[None]:
     )
 
 
+OTHERS = "others.cpu_seconds"
+"""Counter of a launch: CPU time that others than its processes used meanwhile."""
+OTHERS_LIMIT = 0.15
+"""CPUs' worth of it, in the middle launch of a study, above which a warning is given."""
+
+
+def busy_seconds(moved: dict[str, float]) -> float:
+    """CPU time used by anyone, from what counters() moved."""
+    return sum(moved.get(f"cpu.{name}_seconds", 0) for name in ("user", "nice", "system", "irq", "softirq"))
+
+
 def idle_load(seconds: float = 0.5) -> tuple[float, float]:
     """(CPUs' worth of other load, share of time stolen), watched for `seconds` while we sleep."""
     before = _cpu_times()
@@ -232,8 +244,9 @@ def warnings_before() -> list[Warning]:
 
 
 CROWDED, PINNED_DIFFERENTLY = "more ranks than cores", "pinning"
+OTHER_LOAD_MEANWHILE = "other load while measuring"
 STOLEN_MEANWHILE, THROTTLED_MEANWHILE = "stolen time while measuring", "CPU quota while measuring"
-AFTERWARDS = {CROWDED, PINNED_DIFFERENTLY, STOLEN_MEANWHILE, THROTTLED_MEANWHILE}
+AFTERWARDS = {OTHER_LOAD_MEANWHILE, CROWDED, PINNED_DIFFERENTLY, STOLEN_MEANWHILE, THROTTLED_MEANWHILE}
 """Names of the warnings that are made anew from the launches each time a study goes on."""
 
 
@@ -257,6 +270,15 @@ def warnings_after(launches: list[Launch], cores: int) -> list[Warning]:
             Warning(
                 STOLEN_MEANWHILE,
                 f"while measuring, {stolen / duration:.1%} of the time was given to other machines",
+            )
+        )
+    others = [launch.counters[OTHERS] / launch.seconds for launch in measured if OTHERS in launch.counters]
+    if others and statistics.median(others) > OTHERS_LIMIT:
+        found.append(
+            Warning(
+                OTHER_LOAD_MEANWHILE,
+                f"in half of the launches other programs used {statistics.median(others):.2f} CPUs or more",
+                "end them and measure again: ranks that wait for a core are slow without fault of their MPI",
             )
         )
     throttled = sum(launch.counters.get("cgroup.nr_throttled", 0) for launch in measured)

@@ -159,16 +159,32 @@ def launch_boxes(values: pl.DataFrame) -> list[LaunchBox]:
     return [LaunchBox(*row) for row in chosen.select(columns).iter_rows()]
 
 
-STREAM_MESSAGES = 4000
+STREAM_MESSAGES = 1200
 """Messages of one stream that a report shows."""
+STREAM_SIZES = 4
+"""Sizes of one test whose streams a report shows, spread over those measured."""
+
+
+def _spread(values: Sequence[int], count: int) -> list[int]:
+    """At most `count` of the sorted values, from the first to the last at even distances."""
+    places = np.linspace(0, len(values) - 1, min(count, len(values))).round().astype(int)
+    return [values[place] for place in places]
 
 
 def streams(samples: pl.LazyFrame, tests: Iterable[Test]) -> list[Stream]:
-    """The first launch of every stream and size, at most STREAM_MESSAGES messages each."""
+    """The first launch of every stream, at STREAM_SIZES sizes and STREAM_MESSAGES messages each at most."""
     names = [test.name for test in tests if test.stamps]
     if not names:
         return []
-    chosen = samples.filter(pl.col("test").cast(pl.String).is_in(names) & (pl.col("rank") <= 1))
+    all_sizes = samples.filter(pl.col("test").cast(pl.String).is_in(names) & (pl.col("rank") <= 1))
+    by_test = all_sizes.group_by("test").agg(pl.col("size").unique().sort()).collect()
+    shown = [
+        (pl.col("test").cast(pl.String) == test) & pl.col("size").is_in(_spread(sizes, STREAM_SIZES))
+        for test, sizes in by_test.iter_rows()
+    ]
+    if not shown:
+        return []
+    chosen = all_sizes.filter(pl.any_horizontal(shown))
     first = chosen.group_by([*CURVE_KEY, "size"]).agg(pl.col("launch").min())
     key = ["system", "test", "variant", "size", "launch"]
     rows = (

@@ -9,6 +9,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 ARGS ?=
+C_SOURCES := $(wildcard laboratory/volley/tests/*.[ch]) $(shell find library bench -name '*.h' -o -name '*.cpp')
 SOURCES := pyproject.toml CMakeLists.txt README.md $(shell find abi include laboratory -type f -not -name '*.pyc' 2>/dev/null)
 
 .PHONY: study test test-library check format clean prerequisites
@@ -18,7 +19,9 @@ study: $(VENV)/.installed
 	@$(VENV)/bin/volley study $(ARGS)
 
 test: $(VENV)/.installed-tests test-library
-	@$(VENV)/bin/python -m pytest $(ARGS)
+	@mpiexec=build/library/library/launch/mpiexec; \
+	[ -x $$mpiexec ] && export VOLLEY_MPIEXEC=$$PWD/$$mpiexec; \
+	$(VENV)/bin/python -m pytest $(ARGS)
 
 # The library's own tests need CMake and GoogleTest from the system (apt-get install cmake libgtest-dev).
 test-library: prerequisites
@@ -34,13 +37,13 @@ check: $(VENV)/.installed-tests
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/ruff format --check
 	$(VENV)/bin/mypy
-	$(VENV)/bin/clang-format --dry-run --Werror laboratory/volley/tests/*.[ch]
+	$(VENV)/bin/clang-format --dry-run --Werror $(C_SOURCES)
 	$(VENV)/bin/python abi/generate_header.py --check
 
 format: $(VENV)/.installed-tests
 	$(VENV)/bin/ruff check --fix
 	$(VENV)/bin/ruff format
-	$(VENV)/bin/clang-format -i laboratory/volley/tests/*.[ch]
+	$(VENV)/bin/clang-format -i $(C_SOURCES)
 
 clean:
 	rm -rf $(VENV) build

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// What a bare ring costs: half a ping-pong round trip between two pinned threads, next to the limit measured
 /// in the same run (a cache line handed back and forth), and messages per second one way.
-#include "../library/reach/ring.h"
+#include "reach/ring.h"
 
 #include <algorithm>
 #include <chrono>
@@ -31,7 +31,9 @@ constexpr std::uint32_t slots = 64, bytes = 32768;
 constexpr int repetitions = 1000, attempts = 100;
 
 struct FreeAligned {
-    void operator()(RingHead *ring) const { std::free(ring); }
+    void operator()(RingHead *ring) const {
+        std::free(ring);
+    }
 };
 using Ring = std::unique_ptr<RingHead, FreeAligned>;
 

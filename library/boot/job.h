@@ -25,7 +25,7 @@ inline constexpr const char *application = "VOLLEY_APPLICATION";     ///< decima
 } // namespace environment
 
 inline constexpr std::size_t cache_line = 64;
-inline constexpr std::uint64_t arena_magic = 0x59454c4c4f56'01;      ///< "VOLLEY", layout 1
+inline constexpr std::uint64_t arena_magic = 0x59454c4c4f56'01; ///< "VOLLEY", layout 1
 inline constexpr std::size_t description_bytes = 64;
 
 /// How a rank's memory can be reached by the others on its host.
@@ -46,23 +46,23 @@ enum class RankState : std::uint32_t {
 /// What a rank is doing, for mpitask and for the message when a job ends badly. Written by its rank with
 /// relaxed stores around each blocking call, read by anyone; a torn reading is possible and harmless.
 struct Activity {
-    std::atomic<std::uint32_t> function;    ///< index into the table of functions, 0: not inside MPI
-    std::atomic<std::int32_t> peer;         ///< rank in the communicator, or MPI_ANY_SOURCE; root of a collective
+    std::atomic<std::uint32_t> function; ///< index into the table of functions, 0: not inside MPI
+    std::atomic<std::int32_t> peer;      ///< rank in the communicator, or MPI_ANY_SOURCE; root of a collective
     std::atomic<std::int32_t> tag;
-    std::atomic<std::uint32_t> context;     ///< communicator's context number
+    std::atomic<std::uint32_t> context; ///< communicator's context number
     std::atomic<std::int64_t> count;
-    std::atomic<std::uintptr_t> datatype;   ///< handle
-    std::atomic<std::uint64_t> since_ns;    ///< CLOCK_MONOTONIC when the call began to wait; 0: not waiting
+    std::atomic<std::uintptr_t> datatype; ///< handle
+    std::atomic<std::uint64_t> since_ns;  ///< CLOCK_MONOTONIC when the call began to wait; 0: not waiting
 };
 
 /// One per rank, in the arena, each on cache lines of its own.
 struct alignas(cache_line) RankRecord {
     std::atomic<RankState> state;
     Placement placement;
-    std::int32_t process;                   ///< process id, set by the launcher
-    std::int32_t application;               ///< which program of an MPMD job
-    std::int32_t exit_status;               ///< as waitpid gives it, once state is ended
-    std::atomic<std::uint32_t> sleeping;    ///< 1 while it waits on `wake` (see wait/)
+    std::int32_t process;                ///< process id, set by the launcher
+    std::int32_t application;            ///< which program of an MPMD job
+    std::int32_t exit_status;            ///< as waitpid gives it, once state is ended
+    std::atomic<std::uint32_t> sleeping; ///< 1 while it waits on `wake` (see wait/)
     /// Which address space it was placed in: ranks of the same number, not 0, share it (there is more than one
     /// if the ranks need more mappings than the kernel allows one to have). 0: placement is process.
     std::uint32_t space;
@@ -75,18 +75,18 @@ struct alignas(cache_line) RankRecord {
 
 /// The first page of the arena.
 struct alignas(cache_line) ArenaHead {
-    std::uint64_t magic;                    ///< arena_magic
-    std::uint64_t address;                  ///< where it is mapped in every rank
-    std::uint64_t bytes;                    ///< size of the mapping; touched as needed
-    std::uint32_t ranks;                    ///< of the whole world
-    std::uint32_t cpus;                     ///< that the job may use on this host (affinity and quota)
-    char job[description_bytes];            ///< unique name of the job
-    std::uint64_t records;                  ///< offset of RankRecord[ranks]
+    std::uint64_t magic;         ///< arena_magic
+    std::uint64_t address;       ///< where it is mapped in every rank
+    std::uint64_t bytes;         ///< size of the mapping; touched as needed
+    std::uint32_t ranks;         ///< of the whole world
+    std::uint32_t cpus;          ///< that the job may use on this host (affinity and quota)
+    char job[description_bytes]; ///< unique name of the job
+    std::uint64_t records;       ///< offset of RankRecord[ranks]
     /// Offset of the first byte not yet given out; advanced by atomic addition, never back.
     alignas(cache_line) std::atomic<std::uint64_t> next_free;
     /// 0, or 1 + the rank whose end is ending the job; set once, by the launcher or MPI_Abort.
     alignas(cache_line) std::atomic<std::uint32_t> ending;
-    std::atomic<std::int32_t> abort_code;   ///< of MPI_Abort
+    std::atomic<std::int32_t> abort_code; ///< of MPI_Abort
 };
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);

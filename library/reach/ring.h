@@ -18,7 +18,7 @@
 /// a turn holds the low 32 bits, which repeat only after 2^32 messages, when a slot has been rewritten since.
 #pragma once
 
-#include "../boot/job.h"
+#include "boot/job.h"
 
 #include <array>
 #include <atomic>
@@ -40,16 +40,16 @@ inline constexpr std::size_t inline_bytes = 40;
 struct alignas(cache_line) Slot {
     std::atomic<std::uint32_t> turn; ///< position + 1 once the rest is written
     std::int32_t tag;
-    std::uint32_t context;           ///< communicator's context number
-    std::int32_t source;             ///< sender's rank in that communicator
+    std::uint32_t context; ///< communicator's context number
+    std::int32_t source;   ///< sender's rank in that communicator
     std::uint64_t kind : 8;
-    std::uint64_t bytes : 56;        ///< of the whole message
+    std::uint64_t bytes : 56; ///< of the whole message
     union {
         std::array<unsigned char, inline_bytes> payload;
         std::uint64_t payload_position; ///< in the ring of bytes, for eager messages above inline_bytes
         struct {
-            std::uint64_t address;      ///< of the sender's contiguous buffer
-            std::uint64_t transfer;     ///< offset in the arena of what both sides share about this copy
+            std::uint64_t address;  ///< of the sender's contiguous buffer
+            std::uint64_t transfer; ///< offset in the arena of what both sides share about this copy
         } direct;
     };
 };
@@ -57,8 +57,8 @@ static_assert(sizeof(Slot) == cache_line);
 
 /// The part of a ring that both sides know; slots and bytes follow it in memory.
 struct alignas(cache_line) RingHead {
-    std::uint32_t slots;             ///< a power of two
-    std::uint32_t bytes;             ///< of the second ring, a multiple of cache_line and a power of two
+    std::uint32_t slots; ///< a power of two
+    std::uint32_t bytes; ///< of the second ring, a multiple of cache_line and a power of two
     /// Positions up to which the receiver has given room back; written by it alone.
     alignas(cache_line) std::atomic<std::uint64_t> slots_free_until;
     std::atomic<std::uint64_t> bytes_free_until;
@@ -92,21 +92,27 @@ class RingSender {
   public:
     explicit RingSender(RingHead *ring = nullptr) : ring_(ring) {}
 
-    bool exists() const { return ring_ != nullptr; }
+    bool exists() const {
+        return ring_ != nullptr;
+    }
 
     /// Largest eager message this ring may ever take: a quarter, so that several are under way.
-    std::size_t eager_limit() const { return ring_->bytes / 4; }
+    std::size_t eager_limit() const {
+        return ring_->bytes / 4;
+    }
 
     /// Puts a whole small message into the ring; false if there is no room now. Precondition:
     /// size <= eager_limit(). Published with release order; the caller then wakes the receiver.
     bool send_eager(const Envelope &envelope, const void *data, std::size_t size) {
         Slot *slot = claim();
-        if (!slot) [[unlikely]] return false;
+        if (!slot) [[unlikely]]
+            return false;
         if (size <= inline_bytes) {
             copy_inline(slot->payload.data(), data, size);
         } else {
             std::uint64_t at;
-            if (!claim_bytes(size, at)) [[unlikely]] return false;
+            if (!claim_bytes(size, at)) [[unlikely]]
+                return false;
             std::memcpy(ring_->payload(at), data, size);
             slot->payload_position = at;
         }
@@ -117,7 +123,8 @@ class RingSender {
     /// Announces a message that stays in the sender's buffer.
     bool send_direct(const Envelope &envelope, const void *data, std::size_t size, std::uint64_t transfer) {
         Slot *slot = claim();
-        if (!slot) [[unlikely]] return false;
+        if (!slot) [[unlikely]]
+            return false;
         slot->direct.address = reinterpret_cast<std::uint64_t>(data);
         slot->direct.transfer = transfer;
         publish(slot, envelope, MessageKind::direct, size);
@@ -173,8 +180,8 @@ class RingSender {
     }
 
     RingHead *ring_;
-    std::uint64_t position_ = 0;      ///< of the next message
-    std::uint64_t slot_limit_ = 0;    ///< position that is not known to be free
+    std::uint64_t position_ = 0;   ///< of the next message
+    std::uint64_t slot_limit_ = 0; ///< position that is not known to be free
     std::uint64_t byte_position_ = 0;
     std::uint64_t byte_limit_ = 0;
 };
@@ -184,7 +191,9 @@ class RingReceiver {
   public:
     explicit RingReceiver(RingHead *ring = nullptr) : ring_(ring) {}
 
-    bool exists() const { return ring_ != nullptr; }
+    bool exists() const {
+        return ring_ != nullptr;
+    }
 
     /// The next message, or nullptr if none has been published. It stays valid until release().
     const Slot *front() const {

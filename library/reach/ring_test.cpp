@@ -13,7 +13,9 @@ namespace volley {
 namespace {
 
 struct FreeAligned {
-    void operator()(RingHead *ring) const { std::free(ring); }
+    void operator()(RingHead *ring) const {
+        std::free(ring);
+    }
 };
 
 std::unique_ptr<RingHead, FreeAligned> make_ring(std::uint32_t slots, std::uint32_t bytes) {
@@ -117,7 +119,8 @@ TEST(Ring, TwoThreadsExchangeInOrderWithoutLossOrDamage) {
         RingSender sender(ring.get());
         for (unsigned i = 0; i < messages; i++) {
             auto data = message(random() % 3 ? random() % 41 : random() % sender.eager_limit(), i);
-            while (!sender.send_eager({.tag = static_cast<int>(i), .context = 0, .source = 0}, data.data(), data.size()))
+            while (
+                !sender.send_eager({.tag = static_cast<int>(i), .context = 0, .source = 0}, data.data(), data.size()))
                 std::this_thread::yield();
         }
     });

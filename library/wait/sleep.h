@@ -18,7 +18,7 @@
 /// sleep.pml models the protocol; sleep_test.cpp stresses it.
 #pragma once
 
-#include "../boot/job.h"
+#include "boot/job.h"
 
 #include <atomic>
 #include <cstdint>
@@ -28,7 +28,7 @@ namespace volley {
 /// How a sender's store is ordered before its look at `sleeping`; one value for all ranks of a host.
 enum class FenceKind : std::uint32_t {
     undecided = 0,
-    sender = 1,         ///< a full fence in every send
+    sender = 1,          ///< a full fence in every send
     private_barrier = 2, ///< the waiter's MEMBARRIER_CMD_PRIVATE_EXPEDITED: all ranks in one address space
     global_barrier = 3,  ///< the waiter's MEMBARRIER_CMD_GLOBAL_EXPEDITED: ranks in several processes
 };
@@ -51,7 +51,8 @@ void wake_sleepers(RankRecord &rank);
 /// Called by a sender after it has delivered something to `rank`: wakes it if it sleeps.
 inline void wake(RankRecord &rank, FenceKind kind) {
     sender_fence(kind);
-    if (rank.sleeping.load(std::memory_order_relaxed) != 0) [[unlikely]] wake_sleepers(rank);
+    if (rank.sleeping.load(std::memory_order_relaxed) != 0) [[unlikely]]
+        wake_sleepers(rank);
 }
 
 /// Durations of the stages of waiting, in nanoseconds since the wait began.

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launch/arena.h"
+
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cstring>
+#include <ctime>
+#include <new>
+
+#include "launch/cpus.h"
+#include "launch/error.h"
+
+namespace volley::launch {
+namespace {
+
+constexpr std::uint64_t mebi = 1 << 20;
+constexpr std::uint64_t page = 4096;
+
+/// Virtual: pages exist once touched. Enough for all that a machine's ranks could keep in flight.
+constexpr std::uint64_t generous_bytes = 64 * 1024 * mebi;
+constexpr std::uint64_t least_bytes = 16 * mebi;
+
+/// Addresses to try. The first lies below where Linux puts position-independent programs (0x5555...) and
+/// far from its other mappings (0x7f...), and inside what AddressSanitizer, ThreadSanitizer and
+/// MemorySanitizer leave to the program on x86-64, so that it is free in every kind of rank.
+constexpr std::uintptr_t addresses[] = {0x5500'0000'0000, 0x2000'0000'0000, 0x1000'0000'0000, 0x20'0000'0000};
+
+std::uint64_t limit(decltype(RLIMIT_AS) resource) {
+    rlimit value = {};
+    return getrlimit(resource, &value) == 0 ? value.rlim_cur : RLIM_INFINITY;
+}
+
+/// A limit on a process's memory must leave most of it to the program.
+std::uint64_t arena_bytes() {
+    const std::uint64_t allowed = std::min<std::uint64_t>(limit(RLIMIT_AS) / 4, limit(RLIMIT_FSIZE));
+    const std::uint64_t bytes = std::min(generous_bytes, allowed / page * page);
+    if (bytes < least_bytes)
+        throw Error("the limits on memory (ulimit -v) or file size (ulimit -f) leave " + std::to_string(bytes / mebi) +
+                    " MiB for the memory ranks share, which needs " + std::to_string(least_bytes / mebi) +
+                    ": raise them");
+    return bytes;
+}
+
+void *map(int file, std::uint64_t bytes) {
+    for (const std::uintptr_t address : addresses) {
+        void *wanted = reinterpret_cast<void *>(address);
+        void *got =
+            mmap(wanted, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, file, 0);
+        if (got == wanted) return got;
+        if (got != MAP_FAILED) munmap(got, bytes); // kernels before 4.17 take the address as a hint
+    }
+    throw system_error("cannot map the memory ranks share, " + std::to_string(bytes / mebi) + " MiB");
+}
+
+std::string job_name() {
+    timespec now = {};
+    clock_gettime(CLOCK_REALTIME, &now);
+    return "volley-" + std::to_string(getpid()) + "-" + std::to_string(now.tv_sec) + "." + std::to_string(now.tv_nsec);
+}
+
+} // namespace
+
+Arena::Arena(int ranks) {
+    const std::string name = job_name();
+    const std::uint64_t bytes = arena_bytes();
+    file_ = Descriptor(memfd_create(name.c_str(), 0));
+    if (!file_) throw system_error("cannot make the memory ranks share (memfd_create)");
+    if (ftruncate(file_.get(), static_cast<off_t>(bytes)) != 0)
+        throw system_error("cannot give the memory ranks share its size, " + std::to_string(bytes / mebi) + " MiB");
+    const auto count = static_cast<std::uint32_t>(ranks);
+    head_ = new (map(file_.get(), bytes)) ArenaHead{};
+    head_->magic = arena_magic;
+    head_->address = address();
+    head_->bytes = bytes;
+    head_->ranks = count;
+    head_->cpus = usable_cpus();
+    name.copy(head_->job, description_bytes - 1);
+    head_->records = page;
+    for (int rank = 0; rank < ranks; ++rank) new (&record(rank)) RankRecord{};
+    const std::uint64_t end = head_->records + count * sizeof(RankRecord);
+    head_->next_free = (end + page - 1) / page * page;
+}
+
+Arena::~Arena() {
+    munmap(head_, head_->bytes);
+}
+
+} // namespace volley::launch

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The memory all ranks of the job share (boot/job.h): made here, before the first rank starts.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "boot/job.h"
+#include "launch/descriptor.h"
+
+namespace volley::launch {
+
+/// A memfd, mapped at an address that is free in every rank. It has no name in any file system, so nothing
+/// is left of it once the last process that maps it is gone. Its descriptor is inherited by programs.
+class Arena {
+  public:
+    /// Fills head and records; all states are absent. Throws Error.
+    explicit Arena(int ranks);
+    Arena(const Arena &) = delete;
+    Arena &operator=(const Arena &) = delete;
+    ~Arena();
+
+    [[nodiscard]] ArenaHead *head() const {
+        return head_;
+    }
+    [[nodiscard]] RankRecord &record(int rank) const {
+        return rank_records(head_)[rank];
+    }
+    [[nodiscard]] int ranks() const {
+        return static_cast<int>(head_->ranks);
+    }
+    [[nodiscard]] int descriptor() const {
+        return file_.get();
+    }
+    [[nodiscard]] std::uintptr_t address() const {
+        return reinterpret_cast<std::uintptr_t>(head_);
+    }
+
+  private:
+    Descriptor file_;
+    ArenaHead *head_ = nullptr;
+};
+
+} // namespace volley::launch

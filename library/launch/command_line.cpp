@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launch/command_line.h"
+
+#include <charconv>
+#include <cstdlib>
+#include <functional>
+#include <string_view>
+
+#include "launch/error.h"
+
+namespace volley::launch {
+namespace {
+
+/// More than any machine runs; catches "-n 1e9" and its like before memory does.
+constexpr int most_ranks = 1 << 16;
+
+[[noreturn]] void refuse(const std::string &text) {
+    throw Error(text + " (see mpiexec --help)", ExitStatus::usage);
+}
+
+/// The arguments from left to right, and the values of options.
+class Reader {
+  public:
+    explicit Reader(const std::vector<std::string> &arguments) : arguments_(arguments) {}
+
+    [[nodiscard]] bool done() const {
+        return next_ == arguments_.size();
+    }
+    [[nodiscard]] const std::string &peek() const {
+        return arguments_[next_];
+    }
+    const std::string &take() {
+        return arguments_[next_++];
+    }
+    const std::string &value(const std::string &option, const char *of_what) {
+        if (done()) refuse("option " + option + " needs a value: " + of_what);
+        return take();
+    }
+
+  private:
+    const std::vector<std::string> &arguments_;
+    std::size_t next_ = 0;
+};
+
+int read_ranks(const std::string &option, const std::string &text) {
+    int ranks = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ranks);
+    if (error != std::errc() || end != text.data() + text.size() || ranks < 1 || ranks > most_ranks)
+        refuse("option " + option + " has the value '" + text + "': the number of ranks is a whole number from 1 to " +
+               std::to_string(most_ranks));
+    return ranks;
+}
+
+RankKind read_kind(const std::string &text) {
+    if (text == "auto") return RankKind::automatic;
+    if (text == "shared") return RankKind::shared;
+    if (text == "process") return RankKind::process;
+    refuse("option --ranks has the value '" + text + "': it is auto, shared or process");
+}
+
+void check_name(const std::string &option, const std::string &name) {
+    if (name.empty() || name.find('=') != std::string::npos)
+        refuse("option " + option + " names the environment variable '" + name +
+               "': a name is not empty and has no '='");
+}
+
+std::pair<std::string, std::string> read_variable(const std::string &option, const std::string &text) {
+    const auto equals = text.find('=');
+    std::string name = text.substr(0, equals);
+    check_name(option, name);
+    if (equals != std::string::npos) return {std::move(name), text.substr(equals + 1)};
+    const char *value = std::getenv(name.c_str());
+    if (value == nullptr)
+        refuse("option " + option + " passes on the environment variable " + name +
+               ", which is not set: set it, or give its value as " + name + "=VALUE");
+    return {std::move(name), value};
+}
+
+std::vector<std::string> read_names(const std::string &text) {
+    std::vector<std::string> names;
+    for (std::size_t begin = 0; begin <= text.size();) {
+        const auto end = std::min(text.find(',', begin), text.size());
+        if (end > begin) names.push_back(text.substr(begin, end - begin));
+        begin = end + 1;
+    }
+    return names;
+}
+
+struct Option {
+    std::string_view name; ///< without dashes; one and two are the same
+    std::function<void(const std::string &typed, Reader &)> act;
+};
+
+/// The options of one application, up to its program. Those for the whole job may stand in any of them.
+void read_options(Reader &reader, CommandLine &line, Application &application) {
+    const auto ranks = [&](const std::string &typed, Reader &from) {
+        application.ranks = read_ranks(typed, from.value(typed, "the number of ranks"));
+    };
+    const auto directory = [&](const std::string &typed, Reader &from) {
+        application.directory = from.value(typed, "a directory");
+    };
+    const auto variable = [](auto &to) {
+        return [&to](const std::string &typed, Reader &from) {
+            const std::string name = from.value(typed, "a name and a value");
+            check_name(typed, name);
+            to.emplace_back(name, from.value(typed, "a name and a value"));
+        };
+    };
+    const auto label = [&](const std::string &, Reader &) { line.label = true; };
+    const Option options[] = {
+        {"n", ranks},
+        {"np", ranks},
+        {"wdir", directory},
+        {"env", variable(application.environment)},
+        {"x",
+         [&](const std::string &typed, Reader &from) {
+             application.environment.push_back(read_variable(typed, from.value(typed, "NAME or NAME=VALUE")));
+         }},
+        {"genv", variable(line.environment)},
+        {"genvlist",
+         [&](const std::string &typed, Reader &from) {
+             line.inherited = read_names(from.value(typed, "names with commas between"));
+         }},
+        {"genvnone", [&](const std::string &, Reader &) { line.inherited.emplace(); }},
+        {"genvall", [&](const std::string &, Reader &) { line.inherited.reset(); }},
+        {"ranks", [&](const std::string &typed,
+                      Reader &from) { line.kind = read_kind(from.value(typed, "auto, shared or process")); }},
+        {"label", label},
+        {"l", label},
+        {"verbose", [&](const std::string &, Reader &) { line.verbose = true; }},
+        {"version", [&](const std::string &, Reader &) { line.version = true; }},
+        {"help", [&](const std::string &, Reader &) { line.help = true; }},
+        {"h", [&](const std::string &, Reader &) { line.help = true; }},
+    };
+    while (!reader.done() && reader.peek().size() > 1 && reader.peek()[0] == '-') {
+        std::string typed = reader.take();
+        std::vector<std::string> attached;
+        if (typed.starts_with("--")) {
+            const auto equals = typed.find('=');
+            if (equals != std::string::npos) {
+                attached.push_back(typed.substr(equals + 1));
+                typed.resize(equals);
+            }
+        }
+        const std::string_view name = std::string_view(typed).substr(typed.starts_with("--") ? 2 : 1);
+        const Option *found = nullptr;
+        for (const Option &option : options)
+            if (option.name == name) found = &option;
+        if (found == nullptr) refuse("unknown option " + typed);
+        if (attached.empty()) {
+            found->act(typed, reader);
+        } else {
+            Reader value(attached);
+            found->act(typed, value);
+            if (!value.done()) refuse("option " + typed + " takes no value, but has '" + attached[0] + "'");
+        }
+    }
+}
+
+} // namespace
+
+CommandLine read_command_line(const std::vector<std::string> &arguments) {
+    CommandLine line;
+    Reader reader(arguments);
+    long ranks = 0;
+    do {
+        Application application;
+        read_options(reader, line, application);
+        if (line.help || line.version) return line;
+        if (reader.done() || reader.peek() == ":") refuse("no program is named");
+        application.program = reader.peek();
+        if (application.program.empty()) refuse("the program's name is empty");
+        while (!reader.done() && reader.peek() != ":") application.arguments.push_back(reader.take());
+        ranks += application.ranks;
+        line.applications.push_back(std::move(application));
+        if (reader.done()) break;
+        reader.take();
+    } while (true);
+    if (ranks > most_ranks)
+        refuse("the job has " + std::to_string(ranks) + " ranks in all: " + std::to_string(most_ranks) +
+               " are the most");
+    return line;
+}
+
+const char *help_text() {
+    return R"(mpiexec starts the ranks of an MPI program on this machine.
+
+    mpiexec [OPTIONS] PROGRAM [ARGUMENTS] [: [OPTIONS] PROGRAM2 [ARGUMENTS] ...]
+
+For each program:
+  -n N, -np N         number of ranks (1)
+  -wdir DIRECTORY     where its ranks run; a PROGRAM with a '/' is looked for from there
+  -env NAME VALUE     set an environment variable
+  -x NAME[=VALUE]     the same; without VALUE the variable must be set here
+For the whole job:
+  -genv NAME VALUE    set an environment variable for all programs
+  -genvlist A,B,...   pass on these variables of mpiexec's environment only; -genvnone: none; -genvall: all
+  --ranks KIND        shared: ranks share one address space; process: each is an ordinary process;
+                      auto: shared where the program can be (the default)
+  -l, --label         start each line of output with its rank
+  --verbose           say for each program how its ranks run, and why
+  --version, --help
+
+Rank 0 reads standard input. Ctrl-C, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP and SIGCONT are
+passed on to all ranks; a second Ctrl-C kills them, as does a second SIGTERM, SIGHUP or SIGQUIT. Processes
+that ranks have started end with the job.
+
+The exit status is that of the first rank that failed (128 + the signal's number if a signal ended it), 0 if
+none did; 2 if the command line is wrong, 127 or 126 if a program is not found or cannot be started, 1 if
+the system refused something.
+)";
+}
+
+} // namespace volley::launch

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// What the user asked for.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace volley::launch {
+
+enum class RankKind { automatic, shared, process };
+
+/// One program of the job; several are separated by ":".
+struct Application {
+    int ranks = 1;
+    std::string program;
+    std::vector<std::string> arguments;                           ///< with argument 0, the program as typed
+    std::string directory;                                        ///< empty: where mpiexec runs
+    std::vector<std::pair<std::string, std::string>> environment; ///< set for this program
+};
+
+struct CommandLine {
+    std::vector<Application> applications;
+    std::vector<std::pair<std::string, std::string>> environment; ///< set for all programs
+    /// The names of mpiexec's own environment that are passed on; all of them if there is no list.
+    std::optional<std::vector<std::string>> inherited;
+    RankKind kind = RankKind::automatic;
+    bool label = false;
+    bool verbose = false;
+    bool version = false; ///< print the version and end
+    bool help = false;    ///< print the help and end
+};
+
+/// Reads the arguments, without that of the command itself. Throws Error.
+CommandLine read_command_line(const std::vector<std::string> &arguments);
+
+/// The text of --help.
+const char *help_text();
+
+} // namespace volley::launch

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// What the end of a rank means for the job, and how it is told.
+#pragma once
+
+#include <string>
+
+#include "boot/job.h"
+
+namespace volley::launch {
+
+/// Exit status for the shell of a status as waitpid gives it: 128 + the number of a signal.
+int shell_status(int wait_status);
+
+/// Whether a rank that was in `state` when it ended so leaves the others waiting for it.
+bool ends_job(RankState state);
+
+/// "rank 2 (./solver, process 4711) was ended by signal 11 (SIGSEGV) in MPI_Recv".
+std::string describe_end(int rank, const std::string &program, const RankRecord &record, RankState state,
+                         int wait_status);
+
+/// "rank 2 (./solver, process 4711) called MPI_Abort with code 3".
+std::string describe_abort(int rank, const std::string &program, const RankRecord &record, int code);
+
+/// Exit status for the shell of a code given to MPI_Abort: not 0 unless the code is.
+int abort_status(int code);
+
+} // namespace volley::launch

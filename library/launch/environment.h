@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The environment variables of ranks, as lists of "NAME=VALUE".
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launch/command_line.h"
+
+namespace volley::launch {
+
+/// mpiexec's own environment as far as it is passed on, with the settings of the command line.
+std::vector<std::string> application_environment(const CommandLine &line, const Application &application);
+
+/// Adds settings of glibc's malloc that keep memory once it is had, since in a shared address space giving
+/// it back interrupts all ranks. What the user has set stays.
+void keep_memory(std::vector<std::string> &environment);
+
+std::optional<std::string> find_variable(const std::vector<std::string> &environment, const std::string &name);
+void set_variable(std::vector<std::string> &environment, const std::string &name, const std::string &value);
+
+} // namespace volley::launch

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Standard output and error of the ranks: lines stay whole.
+#pragma once
+
+#include <poll.h>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "launch/descriptor.h"
+
+namespace volley::launch {
+
+using Clock = std::chrono::steady_clock;
+
+/// mpiexec's own standard output or error. Writing never blocks: what the reader does not take yet is kept.
+class Sink {
+  public:
+    explicit Sink(int descriptor);
+
+    void put(std::string_view text);
+    /// Writes as much as goes without waiting.
+    void advance();
+    [[nodiscard]] int descriptor() const {
+        return descriptor_;
+    }
+    [[nodiscard]] bool empty() const {
+        return pending_.size() == written_;
+    }
+    /// Too much is kept: ranks have to wait for the reader.
+    [[nodiscard]] bool full() const;
+    /// Its reader has gone.
+    [[nodiscard]] bool broken() const {
+        return broken_;
+    }
+    [[nodiscard]] bool is_terminal() const {
+        return terminal_;
+    }
+    /// Ranks may write to it themselves and lines stay whole: all of it is thrown away, or it is a terminal to
+    /// which C libraries write line by line, and which lets our process group write.
+    [[nodiscard]] bool takes_lines_directly() const;
+
+  private:
+    int descriptor_;
+    bool terminal_;
+    bool null_ = false;
+    bool always_ready_ = false; ///< a file
+    bool broken_ = false;
+    std::string pending_;
+    std::size_t written_ = 0; ///< of pending_
+};
+
+/// One of the two streams of one rank, as it comes out of its pipe.
+class Stream {
+  public:
+    Stream(Descriptor pipe, std::string label, Sink &sink);
+
+    [[nodiscard]] int descriptor() const {
+        return pipe_.get();
+    }
+    [[nodiscard]] bool open() const {
+        return static_cast<bool>(pipe_);
+    }
+    [[nodiscard]] Sink &sink() const {
+        return sink_;
+    }
+    /// Reads once what is there and passes on the lines that are complete. False if nothing was there.
+    bool advance();
+    /// When its unfinished line began to wait, if there is one.
+    [[nodiscard]] std::optional<Clock::time_point> unfinished_since() const;
+    /// Passes on an unfinished line.
+    void flush(bool at_end);
+
+  private:
+    void take(std::string_view text);
+
+    Descriptor pipe_;
+    std::string label_;
+    Sink &sink_;
+    std::string line_;       ///< unfinished
+    bool continued_ = false; ///< its beginning has been passed on
+    Clock::time_point since_;
+};
+
+/// Ranks write directly to mpiexec's output where their lines stay whole so; otherwise through one pipe per
+/// rank and stream, from which whole lines are passed on. An unfinished line waits for its end, except while a
+/// person may be waiting for it, as for a question without a newline: then 0.2 seconds.
+class Output {
+  public:
+    Output(int ranks, bool label);
+
+    /// What becomes the rank's standard output and error.
+    [[nodiscard]] int output_of(int rank) const;
+    [[nodiscard]] int error_of(int rank) const;
+    /// Once all ranks have started: closes their ends here.
+    void ranks_started();
+
+    /// A line of mpiexec's own, on standard error.
+    void message(const std::string &text);
+
+    void watch(std::vector<pollfd> &watched);
+    /// When advance() is due even if nothing comes.
+    [[nodiscard]] std::optional<Clock::time_point> deadline() const;
+    void advance(const std::vector<pollfd> &watched);
+    /// After the end of all ranks: passes on what is left in the pipes.
+    void drain();
+    [[nodiscard]] bool empty() const {
+        return output_.empty() && error_.empty();
+    }
+
+  private:
+    void connect(int ranks, bool label, Sink &sink, std::vector<Descriptor> &rank_ends);
+
+    Sink output_;
+    Sink error_;
+    bool person_;                          ///< a terminal is involved
+    std::vector<Descriptor> rank_outputs_; ///< by rank; empty: direct
+    std::vector<Descriptor> rank_errors_;
+    std::vector<std::unique_ptr<Stream>> streams_;
+    std::size_t first_watched_ = 0;
+    std::vector<Stream *> watched_;
+};
+
+} // namespace volley::launch

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launch/plan.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "launch/environment.h"
+#include "launch/error.h"
+
+namespace volley::launch {
+namespace {
+
+/// How many mappings a rank has at most, with some threads (2 each) and large blocks: a C program has 40 when it
+/// starts; Python has 120 with numpy, and 420 with scipy.
+constexpr long usual_mappings = 150;
+constexpr long python_mappings = 500;
+constexpr long usual_most_mappings = 65530; ///< the kernel's default of vm.max_map_count
+
+long most_mappings_per_space() {
+    long most = usual_most_mappings;
+    std::ifstream("/proc/sys/vm/max_map_count") >> most;
+    return most;
+}
+
+void check_directory(const std::string &directory) {
+    struct stat facts = {};
+    if (stat(directory.c_str(), &facts) != 0) throw system_error("cannot run ranks in the directory " + directory);
+    if (!S_ISDIR(facts.st_mode)) throw Error("cannot run ranks in " + directory + ": it is not a directory");
+}
+
+PlannedApplication plan_application(const CommandLine &line, const Application &application, int first_rank) {
+    PlannedApplication planned;
+    planned.application = application;
+    planned.first_rank = first_rank;
+    planned.environment = application_environment(line, application);
+    if (!application.directory.empty()) check_directory(application.directory);
+    planned.program = find_program(application.program, application.directory, planned.environment);
+    if (line.kind == RankKind::shared && !planned.program.image)
+        throw Error("ranks of " + planned.program.path + " cannot share an address space: " + planned.program.reason +
+                    "; use --ranks process, or auto for those that can");
+    planned.shared = line.kind != RankKind::process && planned.program.image;
+    if (planned.shared) keep_memory(planned.environment);
+    return planned;
+}
+
+std::string ranks_text(int first, int last) {
+    if (first == last) return "rank " + std::to_string(first);
+    return "ranks " + std::to_string(first) + "-" + std::to_string(last);
+}
+
+} // namespace
+
+Plan make_plan(const CommandLine &line) {
+    Plan plan;
+    for (const Application &application : line.applications) {
+        plan.applications.push_back(plan_application(line, application, plan.ranks()));
+        plan.application_of.insert(plan.application_of.end(), static_cast<std::size_t>(application.ranks),
+                                   static_cast<int>(plan.applications.size() - 1));
+    }
+    long left = 0;
+    for (int rank = 0; rank < plan.ranks(); ++rank) {
+        if (!plan.of_rank(rank).shared) continue;
+        const long mappings = plan.of_rank(rank).program.image->runs_python() ? python_mappings : usual_mappings;
+        if (mappings > left) {
+            plan.spaces.emplace_back();
+            left = most_mappings_per_space();
+        }
+        left -= mappings;
+        plan.spaces.back().push_back(rank);
+    }
+    return plan;
+}
+
+std::string describe(const Plan &plan) {
+    std::string text;
+    for (const PlannedApplication &planned : plan.applications) {
+        const int last = planned.first_rank + planned.application.ranks - 1;
+        text += "mpiexec: " + planned.program.path + ": " + ranks_text(planned.first_rank, last);
+        if (planned.shared)
+            text += " in a shared address space";
+        else if (planned.program.image)
+            text += planned.application.ranks == 1 ? " is a process, as asked" : " are processes, as asked";
+        else
+            text += (planned.application.ranks == 1 ? " is a process: " : " are processes: ") + planned.program.reason;
+        text += "\n";
+    }
+    if (plan.spaces.size() > 1)
+        text += "mpiexec: " + std::to_string(plan.spaces.size()) + " address spaces, the first of " +
+                std::to_string(plan.spaces.front().size()) + " ranks: vm.max_map_count allows no more\n";
+    return text;
+}
+
+std::vector<std::string> rank_environment(const Plan &plan, const Arena &arena, int rank) {
+    constexpr std::uintptr_t hexadecimal = 16;
+    std::string address;
+    for (std::uintptr_t left = arena.address(); left != 0; left /= hexadecimal)
+        address.insert(address.begin(), "0123456789abcdef"[left % hexadecimal]);
+    std::vector<std::string> variables = plan.of_rank(rank).environment;
+    set_variable(variables, environment::arena_file, std::to_string(arena.descriptor()));
+    set_variable(variables, environment::arena_address, "0x" + address);
+    set_variable(variables, environment::rank, std::to_string(rank));
+    set_variable(variables, environment::ranks, std::to_string(plan.ranks()));
+    set_variable(variables, environment::application,
+                 std::to_string(plan.application_of[static_cast<std::size_t>(rank)]));
+    return variables;
+}
+
+} // namespace volley::launch

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The job before anything is started: which rank runs what, and how.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "launch/arena.h"
+#include "launch/command_line.h"
+#include "launch/program.h"
+
+namespace volley::launch {
+
+/// One program of the job, found and judged.
+struct PlannedApplication {
+    Application application;
+    Program program;
+    std::vector<std::string> environment; ///< of its ranks, but for what differs between them
+    bool shared = false;
+    int first_rank = 0;
+};
+
+struct Plan {
+    std::vector<PlannedApplication> applications;
+    std::vector<int> application_of;      ///< by rank
+    std::vector<std::vector<int>> spaces; ///< ranks of each shared address space; their numbers start with 1
+
+    [[nodiscard]] int ranks() const {
+        return static_cast<int>(application_of.size());
+    }
+    [[nodiscard]] const PlannedApplication &of_rank(int rank) const {
+        return applications[static_cast<std::size_t>(application_of[static_cast<std::size_t>(rank)])];
+    }
+};
+
+/// Throws Error, if a program is not there or cannot run as it is asked to.
+Plan make_plan(const CommandLine &line);
+
+/// For --verbose: one line for each program, and each further address space.
+std::string describe(const Plan &plan);
+
+/// All environment variables of a rank.
+std::vector<std::string> rank_environment(const Plan &plan, const Arena &arena, int rank);
+
+} // namespace volley::launch

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launch/process_group.h"
+
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <string>
+
+#include "launch/error.h"
+#include "launch/machine.h"
+
+namespace volley::launch {
+namespace {
+
+constexpr std::size_t stack_bytes = 16 * 1024;
+alignas(16) char anchor_stack[stack_bytes];
+
+/// Processes that do not die of SIGKILL hang in the kernel; waiting longer would not help.
+constexpr std::chrono::milliseconds patience{500};
+
+/// In memory shared with mpiexec, which waits meanwhile: no C library.
+int become_leader(void *) {
+    raw_system_call(SYS_setpgid, 0, 0);
+    while (true) raw_system_call(SYS_exit_group, 0);
+}
+
+void kill_children() {
+    const std::string self = std::to_string(getpid());
+    std::ifstream children("/proc/self/task/" + self + "/children");
+    for (pid_t child = 0; children >> child;) kill(child, SIGKILL);
+}
+
+} // namespace
+
+ProcessGroup::ProcessGroup() {
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    // The leader ends at once and stays a zombie. Without SIGCHLD as its exit signal, the waits for ranks,
+    // which are not for "clone children", pass over it.
+    id_ = clone(become_leader, anchor_stack + stack_bytes, CLONE_VM | CLONE_VFORK, nullptr);
+    if (id_ < 0) throw system_error("cannot make a process group for the ranks");
+}
+
+ProcessGroup::~ProcessGroup() {
+    end_all(id_);
+    waitpid(id_, nullptr, static_cast<int>(__WCLONE));
+}
+
+void ProcessGroup::signal(int number) const {
+    kill(-id_, number);
+}
+
+void ProcessGroup::end_all(pid_t group) {
+    const auto deadline = std::chrono::steady_clock::now() + patience;
+    kill(-group, SIGKILL);
+    while (true) {
+        const pid_t ended = waitpid(-1, nullptr, WNOHANG);
+        if (ended < 0) return; // no child is left, but for the leader
+        if (ended > 0) continue;
+        // Children of children become ours once their parents are gone: again until there are none.
+        kill_children();
+        if (std::chrono::steady_clock::now() > deadline) return;
+        usleep(200);
+    }
+}
+
+} // namespace volley::launch

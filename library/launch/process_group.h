@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The process group of the ranks: one address for a signal to all of them and what they have started.
+#pragma once
+
+#include <sys/types.h>
+
+namespace volley::launch {
+
+/// A group of its own, so that what the terminal sends to mpiexec's group reaches ranks once: from mpiexec.
+/// Its number stays taken until this object goes, so that no signal can hit a stranger.
+class ProcessGroup {
+  public:
+    ProcessGroup();
+    ProcessGroup(const ProcessGroup &) = delete;
+    ProcessGroup &operator=(const ProcessGroup &) = delete;
+    /// Nothing is left behind: kills what remains, as end_all.
+    ~ProcessGroup();
+
+    [[nodiscard]] pid_t id() const {
+        return id_;
+    }
+    void signal(int number) const;
+
+    /// Kills and reaps all processes of the job that are left, also those that left the group: mpiexec
+    /// inherits orphans (it is their "subreaper").
+    static void end_all(pid_t group);
+
+  private:
+    pid_t id_ = 0;
+};
+
+} // namespace volley::launch

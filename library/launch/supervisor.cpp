@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launch/supervisor.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <csignal>
+
+#include "launch/ending.h"
+#include "launch/error.h"
+
+namespace volley::launch {
+namespace {
+
+/// Between SIGTERM and SIGKILL: time to clean up, and less than the second in which a job has to end.
+constexpr std::chrono::milliseconds grace{400};
+/// How often to look whether ranks wait for one that ended before MPI_Init.
+constexpr std::chrono::milliseconds lost_interval{100};
+
+bool asks_to_end(int signal) {
+    return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
+}
+
+/// Ranks sleep on their word of the arena; they may be in other address spaces, so no private futex.
+void wake(RankRecord &record) {
+    record.wake.fetch_add(1);
+    syscall(SYS_futex, &record.wake, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+} // namespace
+
+Supervisor::Supervisor(const Plan &plan, Arena &arena, const Signals &signals, const ProcessGroup &group, Input &input,
+                       Output &output, std::vector<pid_t> hosts)
+    : plan_(plan), arena_(arena), signals_(signals), group_(group), input_(input), output_(output),
+      hosts_(std::move(hosts)), ended_(static_cast<std::size_t>(plan.ranks())) {}
+
+int Supervisor::run() {
+    while (any_running()) {
+        wait();
+        take_signals();
+        if (lost_ && !ending_) check_waiting_for_lost();
+        if (kill_at_ && Clock::now() >= *kill_at_) {
+            signal_all(SIGKILL);
+            kill_at_.reset();
+        }
+    }
+    ProcessGroup::end_all(group_.id());
+    finish_output();
+    return status_.value_or(static_cast<int>(ExitStatus::success));
+}
+
+void Supervisor::wait() {
+    watched_.clear();
+    watched_.push_back({signals_.descriptor(), POLLIN, 0});
+    input_.watch(watched_);
+    output_.watch(watched_);
+    poll(watched_.data(), watched_.size(), timeout_ms());
+    input_.advance();
+    output_.advance(watched_);
+}
+
+int Supervisor::timeout_ms() const {
+    const auto now = Clock::now();
+    auto until = Clock::time_point::max();
+    if (kill_at_) until = std::min(until, *kill_at_);
+    if (const auto deadline = output_.deadline()) until = std::min(until, *deadline);
+    if (lost_ && !ending_) until = std::min(until, now + lost_interval);
+    if (until == Clock::time_point::max()) return -1;
+    return std::max(0, static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(until - now).count()));
+}
+
+void Supervisor::take_signals() {
+    while (const auto number = signals_.take()) {
+        if (*number == SIGCHLD)
+            reap();
+        else if (hosts_.empty())
+            pass_on(*number);
+        else
+            held_signals_.push_back(*number);
+    }
+    if (hosts_.empty())
+        for (const int number : std::exchange(held_signals_, {})) pass_on(number);
+}
+
+void Supervisor::pass_on(int number) {
+    const bool again = std::find(asked_to_end_.begin(), asked_to_end_.end(), number) != asked_to_end_.end();
+    if (asks_to_end(number)) asked_to_end_.push_back(number);
+    signal_all(again ? SIGKILL : number);
+    if (number == SIGCONT) input_.resume();
+    if (number == SIGTSTP) kill(getpid(), SIGSTOP); // continued by a SIGCONT, which is passed on next
+}
+
+/// The group has also what ranks have started; a rank may have left it.
+void Supervisor::signal_all(int number) const {
+    group_.signal(number);
+    for (int rank = 0; rank < plan_.ranks(); ++rank) {
+        const pid_t process = arena_.record(rank).process;
+        if (is_running(rank) && process > 0 && getpgid(process) != group_.id()) kill(process, number);
+    }
+}
+
+void Supervisor::reap() {
+    int wait_status = 0;
+    for (pid_t process = waitpid(-1, &wait_status, WNOHANG); process > 0;
+         process = waitpid(-1, &wait_status, WNOHANG)) {
+        if (std::find(hosts_.begin(), hosts_.end(), process) != hosts_.end())
+            host_ended(process, wait_status);
+        else if (const auto rank = rank_of(process))
+            rank_ended(*rank, wait_status);
+        // Otherwise an orphan of a rank.
+    }
+}
+
+void Supervisor::host_ended(pid_t host, int wait_status) {
+    std::erase(hosts_, host);
+    if (shell_status(wait_status) == 0) return;
+    if (WIFSIGNALED(wait_status) && !ending_ && asked_to_end_.empty())
+        output_.message("the process that places ranks was ended by signal " + std::to_string(WTERMSIG(wait_status)) +
+                        " (" + signal_name(WTERMSIG(wait_status)) + ")");
+    note_status(static_cast<int>(ExitStatus::failure));
+    ending_ = true;
+    signal_all(SIGKILL);
+}
+
+void Supervisor::rank_ended(int rank, int wait_status) {
+    RankRecord &record = arena_.record(rank);
+    ended_[static_cast<std::size_t>(rank)] = true;
+    record.exit_status = wait_status;
+    const RankState state = record.state.exchange(RankState::ended);
+    if (!ending_) judge_end(rank, state, wait_status);
+    note_status(shell_status(wait_status));
+}
+
+void Supervisor::judge_end(int rank, RankState state, int wait_status) {
+    ArenaHead &head = *arena_.head();
+    if (const std::uint32_t ending = head.ending; ending != 0 && ending <= head.ranks) {
+        const int aborting = static_cast<int>(ending) - 1;
+        const int code = head.abort_code;
+        output_.message(describe_abort(aborting, program_of(aborting), arena_.record(aborting), code));
+        note_status(abort_status(code));
+        end_job(aborting);
+        return;
+    }
+    const bool untold = asked_to_end_.empty(); // who pressed Ctrl-C knows why ranks end
+    if (ends_job(state)) {
+        const bool alone = plan_.ranks() == 1;
+        if (untold)
+            output_.message(describe_end(rank, program_of(rank), arena_.record(rank), state, wait_status) +
+                            (alone ? "" : "; the job ends"));
+        note_status(std::max(shell_status(wait_status), static_cast<int>(ExitStatus::failure)));
+        end_job(rank);
+        return;
+    }
+    if (WIFSIGNALED(wait_status) && untold)
+        output_.message(describe_end(rank, program_of(rank), arena_.record(rank), RankState::ended, wait_status));
+    if (state == RankState::started && !lost_) {
+        lost_ = rank;
+        lost_status_ = wait_status;
+    }
+}
+
+/// A program without MPI may end when it likes; but the others of an MPI program would wait in MPI_Init.
+void Supervisor::check_waiting_for_lost() {
+    for (int rank = 0; rank < plan_.ranks(); ++rank) {
+        if (!is_running(rank)) continue;
+        const RankRecord &record = arena_.record(rank);
+        const RankState state = record.state;
+        if (state != RankState::initialised && (state != RankState::started || record.activity.function == 0)) continue;
+        if (asked_to_end_.empty())
+            output_.message(
+                describe_end(*lost_, program_of(*lost_), arena_.record(*lost_), RankState::started, lost_status_) +
+                ", while rank " + std::to_string(rank) + " is in MPI; the job ends");
+        note_status(std::max(shell_status(lost_status_), static_cast<int>(ExitStatus::failure)));
+        end_job(*lost_);
+        return;
+    }
+}
+
+void Supervisor::note_status(int status) {
+    if (status != 0 && !status_) status_ = status;
+}
+
+void Supervisor::end_job(int rank) {
+    ending_ = true;
+    std::uint32_t nobody = 0;
+    arena_.head()->ending.compare_exchange_strong(nobody, static_cast<std::uint32_t>(rank) + 1);
+    for (int other = 0; other < plan_.ranks(); ++other)
+        if (is_running(other)) wake(arena_.record(other));
+    signal_all(SIGTERM);
+    signal_all(SIGCONT); // stopped ranks could not end
+    kill_at_ = Clock::now() + grace;
+}
+
+/// Waits for a slow reader of the output, but not against the user's will.
+void Supervisor::finish_output() {
+    output_.drain();
+    while (!output_.empty()) {
+        watched_.clear();
+        watched_.push_back({signals_.descriptor(), POLLIN, 0});
+        output_.watch(watched_);
+        poll(watched_.data(), watched_.size(), -1);
+        output_.advance(watched_);
+        while (const auto number = signals_.take())
+            if (asks_to_end(*number)) return;
+    }
+}
+
+std::optional<int> Supervisor::rank_of(pid_t process) const {
+    for (int rank = 0; rank < plan_.ranks(); ++rank)
+        if (is_running(rank) && arena_.record(rank).process == process) return rank;
+    return std::nullopt;
+}
+
+bool Supervisor::is_running(int rank) const {
+    return !ended_[static_cast<std::size_t>(rank)];
+}
+
+bool Supervisor::any_running() const {
+    if (!hosts_.empty()) return true;
+    // A rank without a process was not started, because its host failed.
+    for (int rank = 0; rank < plan_.ranks(); ++rank)
+        if (is_running(rank) && arena_.record(rank).process != 0) return true;
+    return false;
+}
+
+const std::string &Supervisor::program_of(int rank) const {
+    return plan_.of_rank(rank).program.path;
+}
+
+} // namespace volley::launch

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The job while it runs: input, output, signals, and the ends of its ranks.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <optional>
+#include <vector>
+
+#include "launch/arena.h"
+#include "launch/input.h"
+#include "launch/output.h"
+#include "launch/plan.h"
+#include "launch/process_group.h"
+#include "launch/signals.h"
+
+namespace volley::launch {
+
+/// Guarantees: the job ends when its last rank has; within a second after a rank has ended in a way that leaves
+/// others waiting for it, with one message; and with the status of the first rank that failed.
+class Supervisor {
+  public:
+    /// `hosts` are the processes that are placing ranks.
+    Supervisor(const Plan &plan, Arena &arena, const Signals &signals, const ProcessGroup &group, Input &input,
+               Output &output, std::vector<pid_t> hosts);
+
+    /// Returns mpiexec's exit status once no process of the job is left.
+    int run();
+
+  private:
+    void wait();
+    [[nodiscard]] int timeout_ms() const;
+    void take_signals();
+    void pass_on(int number);
+    void reap();
+    void host_ended(pid_t host, int wait_status);
+    void rank_ended(int rank, int wait_status);
+    void judge_end(int rank, RankState state, int wait_status);
+    void check_waiting_for_lost();
+    void note_status(int status);
+    void end_job(int rank);
+    void signal_all(int number) const;
+    void finish_output();
+    [[nodiscard]] std::optional<int> rank_of(pid_t process) const;
+    [[nodiscard]] bool is_running(int rank) const;
+    [[nodiscard]] bool any_running() const;
+    [[nodiscard]] const std::string &program_of(int rank) const;
+
+    const Plan &plan_;
+    Arena &arena_;
+    const Signals &signals_;
+    const ProcessGroup &group_;
+    Input &input_;
+    Output &output_;
+    std::vector<pid_t> hosts_;
+    std::vector<bool> ended_;       ///< by rank; the arena's states could be overwritten by a wild rank
+    std::vector<int> held_signals_; ///< until all ranks are there to get them
+    std::vector<pollfd> watched_;
+    std::optional<int> status_;     ///< of the first rank that failed
+    std::vector<int> asked_to_end_; ///< signals from outside that are to end the job
+    bool ending_ = false;
+    std::optional<Clock::time_point> kill_at_;
+    std::optional<int> lost_; ///< a rank that ended before MPI_Init
+    int lost_status_ = 0;     ///< as waitpid gave it
+};
+
+} // namespace volley::launch

@@ -14,7 +14,7 @@ from volley.units import format_time
 LOOKS: tuple[tuple[str, int, int], ...] = (
     ("pingpong", 2, 8),
     ("pingpong", 2, 65536),
-    ("pingpong", 2, 4194304),
+    ("pingpong", 2, 8388608),
     ("allreduce", 2, 8),
     ("barrier", 2, 0),
     ("alltoall", 2, 65536),

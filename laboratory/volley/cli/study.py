@@ -21,7 +21,7 @@ from volley.study import conduct, new_facts, options_of
 from volley.systems import System, default_systems, resolve
 from volley.tests import Test, find_tests
 
-QUICK_BUDGET_SECONDS = 230.0
+QUICK_BUDGET_SECONDS = 215.0
 DEFAULT_BUDGET_SECONDS = 600.0
 
 EPILOG = """Examples:

@@ -82,8 +82,10 @@ QUICK_DENSE_BELOW = 1 << 20
 """Above this a quick study measures every other power of two: each costs much time and says little new."""
 QUICK_TIME_SHARE = 0.3
 QUICK_MINIMUM_REPETITIONS = 3
-QUICK_LAUNCH_LIMIT_SECONDS = 4.0
-"""A quick study's launch begins no further point after this long; points come in random order."""
+LEAST_POINTS_SECONDS = 4.0
+"""A launch begins no further point after this long, or after POINTS_SHARE of the budget if that is longer: points
+come in random order, and a slow system must not use up the time of the others."""
+POINTS_SHARE = 0.01
 
 
 def sizes_of(test: Test, ranks: int, options: Options, cores: int, memory_bytes: int) -> list[int]:
@@ -135,7 +137,7 @@ def launch_text(
     random.Random(f"{options.seed}-{launch_number}").shuffle(points)
     quick = options.quick
     least = min(test.minimum_repetitions, QUICK_MINIMUM_REPETITIONS) if quick else test.minimum_repetitions
-    limit = QUICK_LAUNCH_LIMIT_SECONDS if quick else options.launch_limit_seconds * 0.5
+    limit = min(options.launch_limit_seconds / 2, max(LEAST_POINTS_SECONDS, POINTS_SHARE * options.budget_seconds))
     seconds_per_point = (test.seconds_per_point or options.seconds_per_point) * (QUICK_TIME_SHARE if quick else 1.0)
     lines = [
         f"ranks {cell.ranks}",

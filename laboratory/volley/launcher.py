@@ -27,7 +27,9 @@ from volley.systems import Command, System, User
 from volley.systems.base import cache_folder
 from volley.tests import FOLDER, Test
 
-COMPILE_FLAGS = ("-std=gnu11", "-O2", f"-I{FOLDER}", "-pthread", "-lm")
+COMPILE_FLAGS = ("-std=gnu11", "-O2", f"-I{FOLDER}", "-pthread")
+LIBRARIES = ("-lm",)
+"""After the source, as linkers want them."""
 COMPILE_LIMIT_SECONDS = 120
 EXIT_FROZEN, EXIT_BROKEN = 86, 87  # tests/volley_test.h
 
@@ -40,7 +42,7 @@ def compile_test(system: System, test: Test) -> Path:
     """The test's program for this system, from the cache or compiled now. Raises CompileError."""
     sources = sorted([test.file, *FOLDER.glob("*.h")])
     compiler = system.compiler()
-    digest = hashlib.sha256(repr((compiler, COMPILE_FLAGS, system.build_key)).encode())
+    digest = hashlib.sha256(repr((compiler, COMPILE_FLAGS, LIBRARIES, system.build_key)).encode())
     for source in sources:
         digest.update(source.read_bytes())
     folder = cache_folder() / "programs" / digest.hexdigest()[:20]
@@ -55,9 +57,7 @@ def compile_test(system: System, test: Test) -> Path:
             "make room, or set VOLLEY_CACHE to a folder that can be written",
         ) from problem
     temporary = folder / f".{test.name}.{os.getpid()}"
-    flags = [flag for flag in COMPILE_FLAGS if not flag.startswith("-l")]
-    libraries = [flag for flag in COMPILE_FLAGS if flag.startswith("-l")]
-    argv = [compiler[0], *flags, "-o", str(temporary), str(test.file), *compiler[1:], *libraries]
+    argv = [compiler[0], *COMPILE_FLAGS, "-o", str(temporary), str(test.file), *compiler[1:], *LIBRARIES]
     outcome = run(Command(tuple(argv)), COMPILE_LIMIT_SECONDS)
     if not outcome.fine:
         raise CompileError(

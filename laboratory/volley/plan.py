@@ -8,13 +8,15 @@ cell once, in a fresh random order, so that slow changes of the machine fall on 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from volley.sizes import with_neighbours
 from volley.systems import System
 from volley.tests import TRAFFIC_PER_RANK, Test
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -155,8 +157,8 @@ def launch_text(
     return "\n".join(lines) + "\n"
 
 
-def block_order(cells: Sequence[Cell], block: int, seed: int) -> Iterator[Cell]:
+def block_order(cells: Iterable[T], block: int, seed: int) -> list[T]:
     """The cells of one block in their random order."""
     order = list(cells)
     random.Random(f"{seed}-block-{block}").shuffle(order)
-    yield from order
+    return order

@@ -121,8 +121,7 @@ class Conductor:
             self._compile()
             block = 1 + max((launch.block for launch in self.study.launches), default=0)
             while not self._all_stopped():
-                for cell in block_order([state.cell for state in self.cells], block, self.options.seed):
-                    state = next(one for one in self.cells if one.cell is cell)
+                for state in block_order(self.cells, block, self.options.seed):
                     if not state.stopped and not self._out_of_time(state):
                         self._launch(state, block)
                 self._refine()

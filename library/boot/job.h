@@ -66,6 +66,8 @@ struct alignas(cache_line) RankRecord {
     /// Which address space it was placed in: ranks of the same number, not 0, share it (there is more than one
     /// if the ranks need more mappings than the kernel allows one to have). 0: placement is process.
     std::uint32_t space;
+    /// Process id of the program that called MPI_Init: another one than `process` if a shell script started it.
+    std::atomic<std::int32_t> program;
     /// Address of the random bytes it was started with, to be compared with getauxval(AT_RANDOM): a rank of
     /// placement shared that finds another value has exec'd another program, and is a process now.
     std::uint64_t placed_at;
@@ -84,6 +86,8 @@ struct alignas(cache_line) ArenaHead {
     std::uint64_t records;       ///< offset of RankRecord[ranks]
     /// Offset of the first byte not yet given out; advanced by atomic addition, never back.
     alignas(cache_line) std::atomic<std::uint64_t> next_free;
+    /// Offset of what the ranks' libraries share (core/job_shared.h); 0 until the first of them has made it.
+    std::atomic<std::uint64_t> job_shared;
     /// 0, or 1 + the rank whose end is ending the job; set once, by the launcher or MPI_Abort.
     alignas(cache_line) std::atomic<std::uint32_t> ending;
     std::atomic<std::int32_t> abort_code; ///< of MPI_Abort

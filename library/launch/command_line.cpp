@@ -6,7 +6,7 @@
 #include <functional>
 #include <string_view>
 
-#include "launch/error.h"
+#include "boot/error.h"
 
 namespace volley::launch {
 namespace {

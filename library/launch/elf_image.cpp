@@ -12,7 +12,7 @@
 #include <cstring>
 #include <memory>
 
-#include "launch/error.h"
+#include "boot/error.h"
 #include "launch/machine.h"
 
 namespace volley::launch {

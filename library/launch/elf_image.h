@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "launch/descriptor.h"
+#include "boot/descriptor.h"
 
 namespace volley::launch {
 

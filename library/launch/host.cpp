@@ -13,8 +13,9 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "launch/error.h"
+#include "boot/error.h"
 #include "launch/initial_stack.h"
+#include "wait/sleep.h"
 
 namespace volley::launch {
 namespace {
@@ -124,6 +125,7 @@ int run_host(const Plan &plan, const Arena &arena, std::uint32_t space, const Ra
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != common.launcher) return EXIT_FAILURE;
     setpgid(0, common.group);
+    prepare_fences(); // while the address space has one process, which makes it quick
     try {
         // Never destroyed: see Host.
         auto *host = new Host(plan, arena, space, common);

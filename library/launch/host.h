@@ -9,7 +9,7 @@
 
 #include <vector>
 
-#include "launch/arena.h"
+#include "boot/arena.h"
 #include "launch/plan.h"
 #include "launch/rank_start.h"
 

@@ -12,7 +12,7 @@
 #include <cstring>
 #include <utility>
 
-#include "launch/error.h"
+#include "boot/error.h"
 
 namespace volley::launch {
 namespace {

@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "launch/error.h"
+#include "boot/error.h"
 
 namespace volley::launch {
 namespace {

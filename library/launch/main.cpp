@@ -6,9 +6,9 @@
 
 #include <cstdio>
 
-#include "launch/arena.h"
+#include "boot/arena.h"
+#include "boot/error.h"
 #include "launch/command_line.h"
-#include "launch/error.h"
 #include "launch/host.h"
 #include "launch/plan.h"
 #include "launch/process.h"
@@ -16,6 +16,7 @@
 
 namespace {
 
+using namespace volley;
 using namespace volley::launch;
 
 /// Started without standard streams, mpiexec would take its own files for them.

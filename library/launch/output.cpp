@@ -9,7 +9,7 @@
 
 #include <climits>
 
-#include "launch/error.h"
+#include "boot/error.h"
 
 namespace volley::launch {
 namespace {

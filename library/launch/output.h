@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "launch/descriptor.h"
+#include "boot/descriptor.h"
 
 namespace volley::launch {
 

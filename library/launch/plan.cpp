@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <fstream>
 
+#include "boot/error.h"
 #include "launch/environment.h"
-#include "launch/error.h"
 
 namespace volley::launch {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "launch/arena.h"
+#include "boot/arena.h"
 #include "launch/command_line.h"
 #include "launch/program.h"
 

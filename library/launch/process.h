@@ -2,7 +2,7 @@
 /// Starting a rank as an ordinary process.
 #pragma once
 
-#include "launch/arena.h"
+#include "boot/arena.h"
 #include "launch/plan.h"
 #include "launch/rank_start.h"
 

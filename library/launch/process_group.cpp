@@ -12,7 +12,7 @@
 #include <fstream>
 #include <string>
 
-#include "launch/error.h"
+#include "boot/error.h"
 #include "launch/machine.h"
 
 namespace volley::launch {

@@ -9,8 +9,8 @@
 
 #include <cstring>
 
+#include "boot/error.h"
 #include "launch/environment.h"
-#include "launch/error.h"
 
 namespace volley::launch {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-#include "launch/error.h"
+#include "boot/error.h"
 
 namespace volley::launch {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "launch/descriptor.h"
+#include "boot/descriptor.h"
 
 namespace volley::launch {
 

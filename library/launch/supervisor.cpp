@@ -10,8 +10,8 @@
 #include <climits>
 #include <csignal>
 
+#include "boot/error.h"
 #include "launch/ending.h"
-#include "launch/error.h"
 
 namespace volley::launch {
 namespace {

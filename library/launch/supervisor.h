@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "launch/arena.h"
+#include "boot/arena.h"
 #include "launch/input.h"
 #include "launch/output.h"
 #include "launch/plan.h"

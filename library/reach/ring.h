@@ -30,9 +30,8 @@ namespace volley {
 
 /// What a slot says of its message; the values are part of the layout.
 enum class MessageKind : std::uint8_t {
-    eager = 1,   ///< the payload is here: in the slot, or in the ring of bytes
-    direct = 2,  ///< the payload is still in the sender's buffer (Direct); it waits for the receiver to copy
-    control = 3, ///< between the libraries: acknowledgements, cancellation
+    eager = 1,  ///< the payload is here: in the slot, or in the ring of bytes
+    direct = 2, ///< only announced: the payload is where the Transfer says
 };
 
 inline constexpr std::size_t inline_bytes = 40;
@@ -48,8 +47,8 @@ struct alignas(cache_line) Slot {
         std::array<unsigned char, inline_bytes> payload;
         std::uint64_t payload_position; ///< in the ring of bytes, for eager messages above inline_bytes
         struct {
-            std::uint64_t address;  ///< of the sender's contiguous buffer
-            std::uint64_t transfer; ///< offset in the arena of what both sides share about this copy
+            std::uint64_t address;  ///< where the sender's data begins; a hint
+            std::uint64_t transfer; ///< offset in the arena of the Transfer (reach/transfer.h)
         } direct;
     };
 };
@@ -81,7 +80,7 @@ struct alignas(cache_line) RingHead {
 static_assert(sizeof(RingHead) == 2 * cache_line);
 
 /// What a message is, apart from its bytes.
-struct Envelope {
+struct MessageEnvelope {
     std::int32_t tag;
     std::uint32_t context;
     std::int32_t source;
@@ -103,7 +102,7 @@ class RingSender {
 
     /// Puts a whole small message into the ring; false if there is no room now. Precondition:
     /// size <= eager_limit(). Published with release order; the caller then wakes the receiver.
-    bool send_eager(const Envelope &envelope, const void *data, std::size_t size) {
+    bool send_eager(const MessageEnvelope &envelope, const void *data, std::size_t size) {
         Slot *slot = claim();
         if (!slot) [[unlikely]]
             return false;
@@ -120,12 +119,29 @@ class RingSender {
         return true;
     }
 
-    /// Announces a message that stays in the sender's buffer.
-    bool send_direct(const Envelope &envelope, const void *data, std::size_t size, std::uint64_t transfer) {
+    /// The same for a payload that `fill(unsigned char *place)` writes.
+    template <class Fill> bool send_eager_filled(const MessageEnvelope &envelope, std::size_t size, Fill &&fill) {
+        Slot *slot = claim();
+        if (!slot) return false;
+        if (size <= inline_bytes) {
+            fill(slot->payload.data());
+        } else {
+            std::uint64_t at;
+            if (!claim_bytes(size, at)) return false;
+            fill(ring_->payload(at));
+            slot->payload_position = at;
+        }
+        publish(slot, envelope, MessageKind::eager, size);
+        return true;
+    }
+
+    /// Announces a message that stays in the sender's buffer. `address` is where it begins, for a receiver that
+    /// wants to fetch it early; the Transfer has the truth.
+    bool send_direct(const MessageEnvelope &envelope, const void *address, std::size_t size, std::uint64_t transfer) {
         Slot *slot = claim();
         if (!slot) [[unlikely]]
             return false;
-        slot->direct.address = reinterpret_cast<std::uint64_t>(data);
+        slot->direct.address = reinterpret_cast<std::uint64_t>(address);
         slot->direct.transfer = transfer;
         publish(slot, envelope, MessageKind::direct, size);
         return true;
@@ -170,7 +186,7 @@ class RingSender {
         }
     }
 
-    void publish(Slot *slot, const Envelope &envelope, MessageKind kind, std::size_t size) {
+    void publish(Slot *slot, const MessageEnvelope &envelope, MessageKind kind, std::size_t size) {
         slot->tag = envelope.tag;
         slot->context = envelope.context;
         slot->source = envelope.source;

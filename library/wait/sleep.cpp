@@ -33,13 +33,10 @@ constexpr std::int64_t crowded_yield_ns = 200'000;
 
 } // namespace
 
-FenceKind prepare_fences(bool one_address_space) {
+FenceKind prepare_fences() {
     long offered = membarrier(MEMBARRIER_CMD_QUERY);
-    if (offered < 0) return FenceKind::sender;
-    if (one_address_space && (offered & MEMBARRIER_CMD_PRIVATE_EXPEDITED) &&
-        membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0)
-        return FenceKind::private_barrier;
-    if ((offered & MEMBARRIER_CMD_GLOBAL_EXPEDITED) && membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) == 0)
+    if (offered >= 0 && (offered & MEMBARRIER_CMD_GLOBAL_EXPEDITED) &&
+        membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) == 0)
         return FenceKind::global_barrier;
     return FenceKind::sender;
 }
@@ -67,7 +64,6 @@ std::uint32_t Wait::announce_sleep() {
     // Before `sleeping`: a wake-up after this line changes the word and so cannot be missed by futex_wait.
     std::uint32_t seen = own_.wake.load(std::memory_order_acquire);
     own_.sleeping.fetch_add(1, std::memory_order_seq_cst);
-    if (kind_ == FenceKind::private_barrier) membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
     if (kind_ == FenceKind::global_barrier) membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
     return seen;
 }

@@ -28,14 +28,14 @@ namespace volley {
 /// How a sender's store is ordered before its look at `sleeping`; one value for all ranks of a host.
 enum class FenceKind : std::uint32_t {
     undecided = 0,
-    sender = 1,          ///< a full fence in every send
-    private_barrier = 2, ///< the waiter's MEMBARRIER_CMD_PRIVATE_EXPEDITED: all ranks in one address space
-    global_barrier = 3,  ///< the waiter's MEMBARRIER_CMD_GLOBAL_EXPEDITED: ranks in several processes
+    sender = 1,         ///< a full fence in every send
+    global_barrier = 2, ///< the waiter's MEMBARRIER_CMD_GLOBAL_EXPEDITED, which reaches all registered processes
 };
 
 /// The best kind this kernel grants, registered for the calling process. Call once per rank (or once per
-/// address space), before it sleeps or sends.
-FenceKind prepare_fences(bool one_address_space);
+/// address space), before it sleeps or sends. The first call in an address space of several processes takes
+/// milliseconds: the launcher makes it before there are several.
+FenceKind prepare_fences();
 
 /// After delivering, before may_sleep() is asked.
 inline void sender_fence(FenceKind kind) {
@@ -74,17 +74,54 @@ class Wait {
 
     /// Lets some time pass. `ready` is asked again between announcing sleep and sleeping, and must see
     /// everything that was delivered before; it may have side effects (it is the progress function).
-    template <typename Ready> void step(Ready &&ready) {
-        if (++looks_ < looks_before_clock) return pause();
+    /// `lock` (give_away, take_back, contended) is the waiting thread's to give to others meanwhile.
+    template <typename Ready, typename Lock> void step(Ready &&ready, Lock &lock) {
+        bool others = lock.contended();
+        if (++looks_ < looks_before_clock && !others) return pause();
         std::int64_t waited = waited_ns();
-        if (waited < patience_.spin_until_ns) return pause();
-        if (waited < patience_.yield_until_ns) return yield();
+        if (waited < patience_.spin_until_ns && !others) return pause();
+        if (waited < patience_.yield_until_ns) {
+            if (!others) return yield();
+            auto depth = lock.give_away();
+            yield();
+            return lock.take_back(depth);
+        }
         std::uint32_t seen = announce_sleep();
-        if (!ready()) sleep(seen);
+        if (!ready()) {
+            auto depth = lock.give_away();
+            sleep(seen);
+            lock.take_back(depth);
+        }
         own_.sleeping.fetch_sub(1, std::memory_order_relaxed);
     }
 
+    template <typename Ready> void step(Ready &&ready) {
+        NoLock none;
+        step(ready, none);
+    }
+
+    /// It is worth telling others that this rank waits.
+    bool is_long() const {
+        return looks_ >= looks_before_clock;
+    }
+
+    /// Something arrived, though not what is waited for: it may be worth being impatient again.
+    void moved() {
+        looks_ = 0;
+        began_ns_ = 0;
+    }
+
   private:
+    struct NoLock {
+        static bool contended() {
+            return false;
+        }
+        static int give_away() {
+            return 0;
+        }
+        static void take_back(int) {}
+    };
+
     static constexpr int looks_before_clock = 64; ///< a clock read costs as much as several looks
 
     static void pause() {

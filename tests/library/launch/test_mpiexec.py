@@ -369,9 +369,9 @@ def test_without_mpi_a_crash_disturbs_no_other(
             "was ended by signal 9 (SIGKILL) without MPI_Finalize; the job ends",
         ),
         (
-            ["initialised", "signal", "11", "37"],
+            ["initialised", "signal", "11", "37"],  # the 37th function of abi/functions.toml
             139,
-            "was ended by signal 11 (SIGSEGV) in MPI function 37; the job ends",
+            "was ended by signal 11 (SIGSEGV) in MPI_Irsend_c; the job ends",
         ),
         (["initialised", "3"], 3, "ended with status 3 without MPI_Finalize; the job ends"),
         (["initialised", "0"], 1, "ended with status 0 without MPI_Finalize; the job ends"),

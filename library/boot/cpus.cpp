@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "launch/cpus.h"
+#include "boot/cpus.h"
 
 #include <sched.h>
 
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace volley::launch {
+namespace volley {
 namespace {
 
 constexpr double no_quota = std::numeric_limits<double>::infinity();
@@ -75,4 +75,4 @@ std::uint32_t usable_cpus() {
     return static_cast<std::uint32_t>(std::max(1.0, std::ceil(std::min(affinity_cpus(), quota_cpus()))));
 }
 
-} // namespace volley::launch
+} // namespace volley

@@ -6,7 +6,7 @@
 
 #include <utility>
 
-namespace volley::launch {
+namespace volley {
 
 class Descriptor {
   public:
@@ -41,4 +41,4 @@ class Descriptor {
     int number_ = -1;
 };
 
-} // namespace volley::launch
+} // namespace volley

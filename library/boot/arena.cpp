@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "launch/arena.h"
+#include "boot/arena.h"
 
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -9,10 +9,10 @@
 #include <ctime>
 #include <new>
 
-#include "launch/cpus.h"
-#include "launch/error.h"
+#include "boot/cpus.h"
+#include "boot/error.h"
 
-namespace volley::launch {
+namespace volley {
 namespace {
 
 constexpr std::uint64_t mebi = 1 << 20;
@@ -87,4 +87,4 @@ Arena::~Arena() {
     munmap(head_, head_->bytes);
 }
 
-} // namespace volley::launch
+} // namespace volley

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace volley::launch {
+namespace volley {
 
 /// Exit statuses of mpiexec itself; otherwise it ends with the job's status. As shells use them.
 enum class ExitStatus : int {
@@ -37,4 +37,4 @@ inline Error system_error(const std::string &what, int number = errno) {
     return Error(what + ": " + std::strerror(number));
 }
 
-} // namespace volley::launch
+} // namespace volley

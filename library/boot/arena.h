@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <string>
 
+#include "boot/descriptor.h"
 #include "boot/job.h"
-#include "launch/descriptor.h"
 
-namespace volley::launch {
+namespace volley {
 
 /// A memfd, mapped at an address that is free in every rank. It has no name in any file system, so nothing
 /// is left of it once the last process that maps it is gone. Its descriptor is inherited by programs.
@@ -41,4 +41,4 @@ class Arena {
     ArenaHead *head_ = nullptr;
 };
 
-} // namespace volley::launch
+} // namespace volley

@@ -4,10 +4,10 @@
 
 #include <cstdint>
 
-namespace volley::launch {
+namespace volley {
 
 /// The smaller of what the affinity mask and the control group's quota (v1 or v2, this group and those
 /// above) allow, rounded up; at least 1.
 std::uint32_t usable_cpus();
 
-} // namespace volley::launch
+} // namespace volley

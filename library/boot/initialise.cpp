@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "boot/initialise.h"
+
+#include "abi/functions.h"
+#include "boot/abort.h"
+#include "boot/error.h"
+#include "boot/join.h"
+#include "core/attribute.h"
+#include "core/buffered.h"
+#include "core/communicator.h"
+#include "core/engine.h"
+#include "core/error.h"
+#include "core/messages.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+namespace volley {
+namespace {
+
+int users = 0; ///< MPI_Init and sessions
+bool joined = false;
+pthread_t main_thread;
+
+/// The first rank that comes makes what all share; it is zero at first, which is its beginning.
+JobShared *find_job_shared(ArenaHead &arena) {
+    std::uint64_t offset = arena.job_shared.load(std::memory_order_acquire);
+    if (offset == 0) {
+        void *made = arena_allocate(JobShared::footprint(arena.ranks));
+        if (!made) throw Error("the memory the ranks share is too small for " + std::to_string(arena.ranks) + " ranks");
+        if (arena.job_shared.compare_exchange_strong(offset, arena_offset(made))) offset = arena_offset(made);
+    }
+    return arena_pointer<JobShared>(offset);
+}
+
+void join() {
+    JobPlace place = join_job();
+    engine.arena = place.arena;
+    engine.records = rank_records(place.arena);
+    engine.rank = place.rank;
+    engine.ranks = place.ranks;
+    engine.application = place.application;
+    engine.own = &engine.records[place.rank];
+    engine.job = find_job_shared(*place.arena);
+    engine.patience = Patience::for_job(place.arena->ranks, place.arena->cpus);
+    engine.fences = prepare_fences();
+    messages.prepare();
+    make_predefined_communicators();
+    joined = true;
+}
+
+/// Everybody is here, and nobody will send any more.
+void meet_all() {
+    JobShared &job = *engine.job;
+    auto all = static_cast<std::uint32_t>(engine.ranks);
+    if (job.finalising.fetch_add(1, std::memory_order_acq_rel) + 1 == all)
+        for (int rank = 0; rank < engine.ranks; rank++) engine.wake_rank(rank);
+    engine.wait_until([&] { return job.finalising.load(std::memory_order_acquire) == all; });
+}
+
+} // namespace
+
+int acquire_library(int thread_level) {
+    if (!joined) {
+        try {
+            join();
+        } catch (const std::exception &error) {
+            return fail(MPI_ERR_OTHER, "%s", error.what());
+        }
+    }
+    if (users++ == 0) engine.own->state = RankState::initialised;
+    engine.available = true;
+    engine.thread_level = std::max(engine.thread_level, thread_level);
+    if (engine.thread_level == MPI_THREAD_MULTIPLE) engine.lock.enable();
+    return MPI_SUCCESS;
+}
+
+void release_library() {
+    if (--users > 0) return;
+    engine.wait_until([] { return messages.all_delivered(); });
+    engine.own->state = RankState::finalised;
+    engine.available = false;
+}
+
+void abort_job(int code) {
+    std::fflush(nullptr);
+    if (engine.arena) {
+        engine.arena->abort_code.store(code, std::memory_order_relaxed);
+        std::uint32_t nobody = 0;
+        engine.arena->ending.compare_exchange_strong(nobody, static_cast<std::uint32_t>(engine.rank) + 1);
+        abort_through_launcher(code);
+    }
+    int status = code & 0xff;
+    _exit(status == 0 && code != 0 ? 1 : status);
+}
+
+void abort_job_for(const char *reason) {
+    std::fprintf(stderr, "Volley: rank %d: %s\n", engine.rank, reason);
+    abort_job(MPI_ERR_INTERN);
+}
+
+namespace mpi {
+
+int Init_thread(int *, char ***, int required, int *provided) {
+    if (engine.phase == Phase::initialised) return fail(MPI_ERR_OTHER, "MPI_Init was called before");
+    if (engine.phase == Phase::finalised)
+        return fail(MPI_ERR_OTHER, "MPI_Finalize was called: MPI_Init cannot be called again (sessions can)");
+    int level = std::clamp(required, MPI_THREAD_SINGLE, MPI_THREAD_MULTIPLE);
+    if (int error = acquire_library(level)) return error;
+    complete_world();
+    main_thread = pthread_self();
+    engine.phase = Phase::initialised;
+    *provided = engine.thread_level;
+    return MPI_SUCCESS;
+}
+
+int Init(int *argc, char ***argv) {
+    int provided;
+    return Init_thread(argc, argv, MPI_THREAD_SINGLE, &provided);
+}
+
+int Finalize() {
+    delete_attributes(Communicator::self());
+    if (BufferedSends *buffer = process_buffer()) buffer->flush();
+    engine.wait_until([] { return messages.all_delivered(); });
+    meet_all();
+    engine.phase = Phase::finalised;
+    free_predefined_communicators();
+    release_library();
+    if (users == 0) leave_job();
+    return MPI_SUCCESS;
+}
+
+int Initialized(int *flag) {
+    *flag = engine.phase != Phase::before;
+    return MPI_SUCCESS;
+}
+
+int Finalized(int *flag) {
+    *flag = engine.phase == Phase::finalised;
+    return MPI_SUCCESS;
+}
+
+int Query_thread(int *provided) {
+    *provided = engine.thread_level;
+    return MPI_SUCCESS;
+}
+
+int Is_thread_main(int *flag) {
+    *flag = pthread_equal(main_thread, pthread_self()) != 0;
+    return MPI_SUCCESS;
+}
+
+int Abort(Communicator &, int errorcode) {
+    abort_job(errorcode);
+}
+
+} // namespace mpi
+} // namespace volley

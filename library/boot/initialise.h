@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The library's life in a process: it joins the job when first needed, by MPI_Init or by a session.
+#pragma once
+
+namespace volley {
+
+/// MPI_Init and each MPI_Session_init: joins the job if nobody has yet. Returns an error code; after an error nothing
+/// is acquired. `thread_level` only ever rises.
+[[nodiscard]] int acquire_library(int thread_level);
+
+/// The counterpart. The last one waits until others have what this rank has sent.
+void release_library();
+
+} // namespace volley

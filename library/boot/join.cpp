@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "boot/join.h"
+
+#include "boot/arena.h"
+#include "boot/error.h"
+#include "boot/pmi.h"
+
+#include <fcntl.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <optional>
+
+namespace volley {
+namespace {
+
+/// The number in a variable; nothing if it is not set or not a number.
+std::optional<std::uint64_t> number_in(const char *variable, int base = 10) {
+    const char *text = std::getenv(variable);
+    if (!text) return std::nullopt;
+    if (base == 16 && std::strncmp(text, "0x", 2) == 0) text += 2;
+    std::uint64_t value = 0;
+    auto [end, error] = std::from_chars(text, text + std::strlen(text), value, base);
+    if (error != std::errc() || *end != '\0') return std::nullopt;
+    return value;
+}
+
+/// Maps an arena another process has made at the address it has there.
+ArenaHead *map_arena(int file, std::uint64_t address, std::uint64_t bytes) {
+    void *wanted = reinterpret_cast<void *>(address);
+    void *got = mmap(wanted, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, file, 0);
+    if (got != wanted) {
+        if (got != MAP_FAILED) munmap(got, bytes);
+        throw system_error("cannot map the memory the ranks share at the address it has in the others");
+    }
+    return static_cast<ArenaHead *>(got);
+}
+
+std::uint64_t arena_size(int file) {
+    off_t bytes = lseek(file, 0, SEEK_END);
+    if (bytes <= 0) throw system_error("cannot ask for the size of the memory the ranks share");
+    return static_cast<std::uint64_t>(bytes);
+}
+
+void check_magic(const ArenaHead *arena) {
+    if (arena->magic != arena_magic)
+        throw Error("this program and its launcher use different versions of Volley: start it with the mpiexec that "
+                    "belongs to its libmpi_abi.so.1");
+}
+
+/// Whether this process still is where the launcher placed it, in the address space its neighbours are in. One that
+/// has exec'd another program is not; nor is a child of it.
+bool is_in_place(const RankRecord &record) {
+    return record.placement == Placement::shared && record.placed_at == getauxval(AT_RANDOM);
+}
+
+/// Children of this process are no ranks of the job.
+void forget_environment() {
+    for (const char *name : {environment::arena_file, environment::arena_address, environment::rank, environment::ranks,
+                             environment::application})
+        unsetenv(name);
+}
+
+std::optional<JobPlace> join_launcher() {
+    auto file = number_in(environment::arena_file);
+    auto address = number_in(environment::arena_address, 16);
+    auto rank = number_in(environment::rank);
+    if (!file || !address || !rank) return std::nullopt;
+    int descriptor = static_cast<int>(*file);
+    if (fcntl(descriptor, F_GETFD) < 0) return std::nullopt; // a rank's child: the job is not its own
+    JobPlace place;
+    // Reading a record needs the arena, and whether it is mapped here follows from the record: ask the file.
+    ArenaHead head_copy;
+    std::memset(static_cast<void *>(&head_copy), 0, sizeof head_copy);
+    if (pread(descriptor, static_cast<void *>(&head_copy), sizeof head_copy, 0) != sizeof head_copy)
+        throw system_error("cannot read the memory the ranks share");
+    check_magic(&head_copy);
+    RankRecord record;
+    off_t at = static_cast<off_t>(head_copy.records + *rank * sizeof(RankRecord));
+    if (pread(descriptor, static_cast<void *>(&record), sizeof record, at) != sizeof record)
+        throw system_error("cannot read the memory the ranks share");
+    bool mapped = is_in_place(record);
+    place.arena = mapped ? reinterpret_cast<ArenaHead *>(*address) : map_arena(descriptor, *address, head_copy.bytes);
+    close(descriptor);
+    place.rank = static_cast<int>(*rank);
+    place.ranks = static_cast<int>(place.arena->ranks);
+    place.application = static_cast<int>(number_in(environment::application).value_or(0));
+    forget_environment();
+    return place;
+}
+
+/// Rank 0 makes the arena and tells the others where to find it.
+std::optional<JobPlace> join_pmi() {
+    pmi::Client *client = pmi::connect();
+    if (!client) return std::nullopt;
+    if (client->ranks() > 1 && !client->one_host())
+        throw Error("the launcher has spread the job over several hosts; this version of Volley joins ranks of one "
+                    "host only");
+    JobPlace place{.arena = nullptr, .rank = client->rank(), .ranks = client->ranks()};
+    if (place.rank == 0) {
+        auto *arena = new Arena(place.ranks); // as long as the process
+        for (int rank = 0; rank < place.ranks; rank++) {
+            arena->record(rank).placement = Placement::process;
+            arena->record(rank).state = RankState::started;
+        }
+        client->put("volley-arena", std::to_string(getpid()) + ":" + std::to_string(arena->descriptor()) + ":" +
+                                        std::to_string(arena->address()));
+        place.arena = arena->head();
+    }
+    client->barrier();
+    if (place.rank != 0) {
+        std::string told = client->get("volley-arena");
+        int process = 0, descriptor = 0;
+        unsigned long long address = 0;
+        if (std::sscanf(told.c_str(), "%d:%d:%llu", &process, &descriptor, &address) != 3)
+            throw Error("rank 0 says \"" + told + "\" where it should tell of the memory the ranks share");
+        std::string path = "/proc/" + std::to_string(process) + "/fd/" + std::to_string(descriptor);
+        int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
+        if (file < 0) throw system_error("cannot open the memory rank 0 shares, " + path);
+        place.arena = map_arena(file, address, arena_size(file));
+        close(file);
+        check_magic(place.arena);
+    }
+    client->barrier(); // rank 0 may end, and its descriptors with it, once all have opened the file
+    return place;
+}
+
+/// Launchers of others tell the size of their job so. Running N worlds of one instead is the classic silent error.
+void refuse_foreign_launcher() {
+    struct Foreign {
+        const char *size;
+        const char *launcher;
+    };
+    static constexpr Foreign known[] = {
+        {"OMPI_COMM_WORLD_SIZE", "Open MPI's mpirun"},
+        {"PMI_SIZE", "a launcher that speaks PMI"},
+        {"MPI_LOCALNRANKS", "a launcher of the MPICH family"},
+        {"MV2_COMM_WORLD_SIZE", "MVAPICH's launcher"},
+        {"SLURM_STEP_NUM_TASKS", "Slurm's srun"},
+        {"PALS_NRANKS", "Cray's launcher"},
+        {"LAMWORLD", "LAM's mpirun"},
+    };
+    for (const Foreign &foreign : known)
+        if (number_in(foreign.size).value_or(1) > 1)
+            throw Error(std::string(foreign.launcher) + " has started this process as one of " +
+                        std::getenv(foreign.size) +
+                        ", but gives Volley no way to find the others: start the program with Volley's mpiexec");
+}
+
+JobPlace alone() {
+    auto *arena = new Arena(1); // as long as the process
+    arena->record(0).placement = Placement::process;
+    arena->record(0).state = RankState::started;
+    return {.arena = arena->head()};
+}
+
+/// A rank's place can be taken once: by the program itself, or by one that it, a shell script, has started.
+void take_place(RankRecord &record, int rank) {
+    std::int32_t nobody = 0;
+    std::int32_t own = getpid();
+    if (!record.program.compare_exchange_strong(nobody, own) && nobody != own)
+        throw Error("the place of rank " + std::to_string(rank) + " is taken by process " + std::to_string(nobody) +
+                    ": mpiexec's program has started several MPI programs");
+    if (!is_in_place(record)) {
+        record.placement = Placement::process;
+        record.space = 0;
+    }
+    // Where Yama restricts who may read whom, neighbours are not among the allowed unless said so.
+    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+}
+
+} // namespace
+
+JobPlace join_job() {
+    std::optional<JobPlace> place = join_launcher();
+    if (!place) place = join_pmi();
+    if (!place) {
+        refuse_foreign_launcher();
+        place = alone();
+    }
+    take_place(rank_records(place->arena)[place->rank], place->rank);
+    return *place;
+}
+
+void leave_job() {
+    if (pmi::Client *client = pmi::connect()) client->finalize();
+}
+
+void abort_through_launcher(int code) {
+    if (pmi::Client *client = pmi::connect()) client->abort(code);
+}
+
+} // namespace volley

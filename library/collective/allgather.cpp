@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "collective/algorithms.h"
+
+#include <algorithm>
+
+namespace volley {
+namespace {
+
+/// Below this many bytes in all, the number of messages decides; above, their volume.
+constexpr Count small_total_bytes = 32 * 1024;
+
+/// Bruck's algorithm: what a rank holds doubles with every round, and is put in order at the end.
+void add_doubling(Schedule &schedule, const Team &team, const Block &own, const Blocks &all, Count bytes) {
+    char *held = schedule.temporary(team.size * bytes);
+    schedule.copy(own, bytes_at(held, bytes));
+    for (int distance = 1; distance < team.size; distance *= 2) {
+        Count ranks = std::min(distance, team.size - distance);
+        schedule.receive(bytes_at(held + distance * bytes, ranks * bytes), (team.rank + distance) % team.size,
+                         team.channel);
+        schedule.send(bytes_at(held, ranks * bytes), (team.rank - distance + team.size) % team.size, team.channel);
+        schedule.end_round();
+    }
+    for (int i = 1; i < team.size; ++i)
+        schedule.copy(bytes_at(held + i * bytes, bytes), all[(team.rank + i) % team.size]);
+}
+
+/// Everyone sends to all at once: one round, for blocks of different sizes.
+void add_direct(Schedule &schedule, const Team &team, const Block &own, const Blocks &all) {
+    for (int i = 1; i < team.size; ++i) {
+        int peer = (team.rank - i + team.size) % team.size;
+        if (all[peer].bytes() > 0) schedule.receive(all[peer], peer, team.channel);
+    }
+    for (int i = 1; i < team.size; ++i)
+        if (own.bytes() > 0) schedule.send(own, (team.rank + i) % team.size, team.channel);
+}
+
+/// In each round every rank passes on what it received in the round before.
+void add_ring(Schedule &schedule, const Team &team, const Blocks &all) {
+    int next = (team.rank + 1) % team.size, previous = (team.rank - 1 + team.size) % team.size;
+    for (int i = 0; i < team.size - 1; ++i) {
+        Block passed = all[(team.rank - i + team.size) % team.size];
+        Block arriving = all[(team.rank - i - 1 + team.size) % team.size];
+        if (arriving.bytes() > 0) schedule.receive(arriving, previous, team.channel);
+        if (passed.bytes() > 0) schedule.send(passed, next, team.channel);
+        schedule.end_round();
+    }
+}
+
+} // namespace
+
+void add_allgather(Schedule &schedule, const Team &team, const Block &own, const Blocks &all) {
+    Count total = all.bytes(team.size);
+    if (total == 0) return;
+    Block mine = own.type != nullptr ? own : all[team.rank];
+    if (own.type != nullptr) schedule.copy(own, all[team.rank]);
+    if (team.size == 1) return;
+    if (total >= small_total_bytes)
+        add_ring(schedule, team, all);
+    else if (all.uniform() && team.size > 2)
+        add_doubling(schedule, team, mine, all, all[0].bytes());
+    else
+        add_direct(schedule, team, mine, all);
+    schedule.end_round();
+}
+
+} // namespace volley

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "collective/algorithms.h"
+
+#include <algorithm>
+
+namespace volley {
+namespace {
+
+/// Messages started together: enough to keep all busy, few enough to search quickly.
+constexpr int window = 32;
+
+/// Blocks so small that it pays to send each several times, in few messages.
+constexpr int doubling_ranks = 8;
+constexpr Count doubling_block_bytes = 128;
+
+/// Bruck's algorithm: block i, for the rank i further on, travels the distances 2^k in the binary form of i.
+void add_doubling(Schedule &schedule, const Team &team, const Blocks &from, const Blocks &to, Count bytes) {
+    char *held = schedule.temporary(team.size * bytes);
+    char *leaving = schedule.temporary((team.size + 1) / 2 * bytes);
+    char *arriving = schedule.temporary((team.size + 1) / 2 * bytes);
+    for (int i = 0; i < team.size; ++i)
+        schedule.copy(from[(team.rank + i) % team.size], bytes_at(held + i * bytes, bytes));
+    for (int distance = 1; distance < team.size; distance *= 2) {
+        Count moved = 0;
+        for (int i = 1; i < team.size; ++i)
+            if ((i & distance) != 0)
+                schedule.copy(bytes_at(held + i * bytes, bytes), bytes_at(leaving + moved++ * bytes, bytes));
+        schedule.receive(bytes_at(arriving, moved * bytes), (team.rank - distance + team.size) % team.size,
+                         team.channel);
+        schedule.send(bytes_at(leaving, moved * bytes), (team.rank + distance) % team.size, team.channel);
+        schedule.end_round();
+        moved = 0;
+        for (int i = 1; i < team.size; ++i)
+            if ((i & distance) != 0)
+                schedule.copy(bytes_at(arriving + moved++ * bytes, bytes), bytes_at(held + i * bytes, bytes));
+    }
+    for (int i = 0; i < team.size; ++i)
+        schedule.copy(bytes_at(held + i * bytes, bytes), to[(team.rank - i + team.size) % team.size]);
+    schedule.end_round();
+}
+
+} // namespace
+
+void add_alltoall(Schedule &schedule, const Team &team, const Blocks &from, const Blocks &to) {
+    if (from.uniform() && to.uniform()) {
+        Count bytes = from[0].bytes();
+        if (bytes == 0) return;
+        if (team.size >= doubling_ranks && bytes <= doubling_block_bytes)
+            return add_doubling(schedule, team, from, to, bytes);
+    }
+    for (int first = 1; first < team.size; first += window) {
+        int end = std::min(first + window, team.size);
+        for (int i = first; i < end; ++i) {
+            int peer = (team.rank - i + team.size) % team.size;
+            if (Block block = to[peer]; block.bytes() > 0) schedule.receive(block, peer, team.channel);
+        }
+        for (int i = first; i < end; ++i) {
+            int peer = (team.rank + i) % team.size;
+            if (Block block = from[peer]; block.bytes() > 0) schedule.send(block, peer, team.channel);
+        }
+        if (first == 1) schedule.copy(from[team.rank], to[team.rank]);
+        schedule.end_round();
+    }
+    if (team.size == 1) schedule.copy(from[0], to[0]);
+}
+
+/// What is to be sent is set aside first; to each peer as many bytes go as come from it.
+void add_alltoall_in_place(Schedule &schedule, const Team &team, const Blocks &blocks) {
+    Count longest = 0;
+    for (int first = 1; first <= team.size / 2; ++first) {
+        // Pairs at distance `first` in both directions; two messages at a time, so that little is set aside.
+        int peers[2] = {(team.rank + first) % team.size, (team.rank - first + team.size) % team.size};
+        int count = peers[0] == peers[1] ? 1 : 2;
+        for (int i = 0; i < count; ++i) longest = std::max(longest, blocks[peers[i]].bytes());
+    }
+    if (longest == 0) return;
+    char *aside[2] = {schedule.temporary(longest), schedule.temporary(longest)};
+    for (int first = 1; first <= team.size / 2; ++first) {
+        int peers[2] = {(team.rank + first) % team.size, (team.rank - first + team.size) % team.size};
+        int count = peers[0] == peers[1] ? 1 : 2;
+        for (int i = 0; i < count; ++i) schedule.copy(blocks[peers[i]], bytes_at(aside[i], blocks[peers[i]].bytes()));
+        for (int i = 0; i < count; ++i)
+            if (Block block = blocks[peers[i]]; block.bytes() > 0) {
+                schedule.receive(block, peers[i], team.channel);
+                schedule.send(bytes_at(aside[i], block.bytes()), peers[i], team.channel);
+            }
+        schedule.end_round();
+    }
+}
+
+} // namespace volley

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Reductions. Operands are combined in the order of ranks wherever the operation does not commute, and each part of
+/// the result is computed once, or from the same operands in the same order, so that all ranks see the same.
+#include "collective/algorithms.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace volley {
+namespace {
+
+/// From here on it pays to cut the vector in slices, one per rank; below, a tree has fewer messages.
+constexpr Count cut_bytes = 32 * 1024;
+
+/// Operands of other ranks are received together up to this size, so that none waits for another's reduction.
+constexpr Count together_bytes = 256 * 1024;
+
+/// A partial result, and a second buffer that takes turns with it: `theirs` is combined with `mine`, and the result is
+/// `mine` again. So nothing has to be copied, and any operation only needs inout = in op inout.
+struct Partial {
+    char *mine;
+    char *theirs;
+
+    void combine(Schedule &schedule, Count count, bool theirs_first) {
+        if (theirs_first) return schedule.fold(theirs, mine, count);
+        schedule.fold(mine, theirs, count);
+        std::swap(mine, theirs);
+    }
+};
+
+char *address_of(const void *data) {
+    return static_cast<char *>(const_cast<void *>(data));
+}
+
+void deliver(Schedule &schedule, const char *from, void *to, Count count) {
+    if (from != to) schedule.copy(operands_at(schedule, from, count), operands_at(schedule, to, count));
+}
+
+/// Up a binomial tree. A rank's part of the tree is the ranks from its own on, so that the order is kept.
+void add_tree(Schedule &schedule, const Team &team, const void *own, void *result, Count count, int root) {
+    const Datatype &type = schedule.reduction().datatype();
+    int relative = (team.rank - root + team.size) % team.size;
+    auto real = [&](int place) { return (place + root + team.size) % team.size; };
+    Partial partial{address_of(own), nullptr};
+    char *spare[2] = {nullptr, nullptr};
+    int turn = 0;
+    for (int mask = 1; mask < team.size; mask *= 2) {
+        if ((relative & mask) != 0) {
+            schedule.send(operands_at(schedule, partial.mine, count), real(relative - mask), team.channel);
+            return schedule.end_round();
+        }
+        if (relative + mask >= team.size) continue;
+        if (spare[turn] == nullptr) spare[turn] = schedule.temporary(count, type);
+        schedule.receive(operands_at(schedule, spare[turn], count), real(relative + mask), team.channel);
+        schedule.end_round();
+        partial.theirs = spare[turn];
+        partial.combine(schedule, count, false);
+        turn = 1 - turn;
+    }
+    deliver(schedule, partial.mine, result, count);
+    schedule.end_round();
+}
+
+/// Everyone's slices travel to their owner at once, and are combined there in the order of ranks.
+void add_slices_together(Schedule &schedule, const Team &team, const char *own, void *result, const Slices &slices) {
+    const Datatype &type = schedule.reduction().datatype();
+    auto place = [&](int i) { return own + slices.begin[static_cast<std::size_t>(i)] * type.extent(); };
+    Count count = slices.length(team.rank);
+    std::vector<char *> operand(static_cast<std::size_t>(team.size));
+    for (int i = 0; i < team.size; ++i) {
+        char *&at = operand[static_cast<std::size_t>(i)];
+        bool is_last = i == team.size - 1; // It will be overwritten.
+        at = i == team.rank && !is_last ? address_of(place(i)) : schedule.temporary(count, type);
+        if (i == team.rank && is_last)
+            schedule.copy(operands_at(schedule, place(i), count), operands_at(schedule, at, count));
+        if (i != team.rank && count > 0) schedule.receive(operands_at(schedule, at, count), i, team.channel);
+    }
+    for (int i = 1; i < team.size; ++i) {
+        int peer = (team.rank + i) % team.size;
+        if (slices.length(peer) > 0)
+            schedule.send(operands_at(schedule, place(peer), slices.length(peer)), peer, team.channel);
+    }
+    schedule.end_round();
+    for (std::size_t i = operand.size() - 1; i-- > 0;) schedule.fold(operand[i], operand.back(), count);
+    deliver(schedule, operand.back(), result, count);
+    schedule.end_round();
+}
+
+/// One pair of slices per round; the reduction of what came in the round before goes on meanwhile. For operations
+/// that commute.
+void add_slices_in_pairs(Schedule &schedule, const Team &team, const char *own, void *result, const Slices &slices) {
+    const Datatype &type = schedule.reduction().datatype();
+    auto place = [&](int i) { return address_of(own) + slices.begin[static_cast<std::size_t>(i)] * type.extent(); };
+    Count count = slices.length(team.rank);
+    char *sum = schedule.temporary(count, type);
+    char *arriving[2] = {schedule.temporary(count, type), schedule.temporary(count, type)};
+    for (int i = 1; i < team.size; ++i) {
+        int to = (team.rank + i) % team.size, from = (team.rank - i + team.size) % team.size;
+        char *buffer = i == 1 ? sum : arriving[i % 2];
+        if (count > 0) schedule.receive(operands_at(schedule, buffer, count), from, team.channel);
+        if (slices.length(to) > 0) schedule.send(operands_at(schedule, place(to), slices.length(to)), to, team.channel);
+        if (i == 2) schedule.fold(place(team.rank), sum, count);
+        if (i > 2) schedule.fold(arriving[(i - 1) % 2], sum, count);
+        schedule.end_round();
+    }
+    if (team.size == 2)
+        schedule.fold(place(team.rank), sum, count);
+    else
+        schedule.fold(arriving[(team.size - 1) % 2], sum, count);
+    deliver(schedule, sum, result, count);
+    schedule.end_round();
+}
+
+/// Pairs of ranks whose distance doubles exchange what they have. Of the ranks beyond a power of two, each first
+/// gives its operand to its neighbour, and gets the result from there at the end.
+void add_doubling(Schedule &schedule, const Team &team, const void *own, void *result, Count count) {
+    const Datatype &type = schedule.reduction().datatype();
+    auto data = [&](const char *at) { return operands_at(schedule, at, count); };
+    int power = 1;
+    while (power * 2 <= team.size) power *= 2;
+    int beyond = team.size - power;
+    bool paired = team.rank < 2 * beyond;
+    if (paired && team.rank % 2 == 0) {
+        schedule.send(data(address_of(own)), team.rank + 1, team.channel);
+        schedule.end_round();
+        schedule.receive(data(address_of(result)), team.rank + 1, team.channel);
+        return schedule.end_round();
+    }
+    Partial partial{address_of(result), schedule.temporary(count, type)};
+    deliver(schedule, address_of(own), result, count);
+    if (paired) {
+        schedule.receive(data(partial.theirs), team.rank - 1, team.channel);
+        schedule.end_round();
+        partial.combine(schedule, count, true);
+    }
+    int place = paired ? team.rank / 2 : team.rank - beyond;
+    for (int mask = 1; mask < power; mask *= 2) {
+        int other = place ^ mask;
+        int peer = other < beyond ? 2 * other + 1 : other + beyond;
+        schedule.receive(data(partial.theirs), peer, team.channel);
+        schedule.send(data(partial.mine), peer, team.channel);
+        schedule.end_round();
+        partial.combine(schedule, count, other < place);
+    }
+    deliver(schedule, partial.mine, result, count);
+    if (paired) schedule.send(data(partial.mine), team.rank - 1, team.channel);
+    schedule.end_round();
+}
+
+bool should_cut(const Schedule &schedule, const Team &team, Count count) {
+    const Reduction &reduction = schedule.reduction();
+    return team.size > 2 && count >= team.size && count * reduction.datatype().size() >= cut_bytes;
+}
+
+} // namespace
+
+Slices Slices::even(Count count, int pieces) {
+    Slices slices;
+    for (int i = 0; i <= pieces; ++i) slices.begin.push_back(count / pieces * i + std::min<Count>(count % pieces, i));
+    return slices;
+}
+
+Slices Slices::of(CountArray counts, int pieces) {
+    Slices slices;
+    slices.begin.push_back(0);
+    for (int i = 0; i < pieces; ++i) slices.begin.push_back(slices.begin.back() + counts[i]);
+    return slices;
+}
+
+void add_reduce_scatter(Schedule &schedule, const Team &team, const void *own, void *result, const Slices &slices) {
+    const Reduction &reduction = schedule.reduction();
+    if (team.size == 1) return deliver(schedule, address_of(own), result, slices.total());
+    bool in_pairs =
+        reduction.operation().is_commutative() && slices.total() * reduction.datatype().size() > together_bytes;
+    if (in_pairs)
+        add_slices_in_pairs(schedule, team, address_of(own), result, slices);
+    else
+        add_slices_together(schedule, team, address_of(own), result, slices);
+}
+
+void add_reduce(Schedule &schedule, const Team &team, const void *own, void *result, Count count, int root) {
+    if (count == 0) return;
+    if (team.size == 1) return deliver(schedule, address_of(own), result, count);
+    const Datatype &type = schedule.reduction().datatype();
+    if (!should_cut(schedule, team, count)) {
+        if (schedule.reduction().operation().is_commutative() || root == 0)
+            return add_tree(schedule, team, own, result, count, root);
+        char *reduced = team.rank == 0 ? schedule.temporary(count, type) : nullptr;
+        add_tree(schedule, team, own, reduced, count, 0);
+        if (team.rank == 0) schedule.send(operands_at(schedule, reduced, count), root, team.channel);
+        if (team.rank == root) schedule.receive(operands_at(schedule, result, count), 0, team.channel);
+        return schedule.end_round();
+    }
+    Slices slices = Slices::even(count, team.size);
+    auto part = [&](void *base, int i) {
+        return operands_at(schedule, address_of(base) + slices.begin[static_cast<std::size_t>(i)] * type.extent(),
+                           slices.length(i));
+    };
+    if (team.rank != root) {
+        char *mine = schedule.temporary(slices.length(team.rank), type);
+        add_reduce_scatter(schedule, team, own, mine, slices);
+        schedule.send(operands_at(schedule, mine, slices.length(team.rank)), root, team.channel);
+        return schedule.end_round();
+    }
+    add_reduce_scatter(schedule, team, own, part(result, root).address, slices);
+    for (int i = 0; i < team.size; ++i)
+        if (i != root) schedule.receive(part(result, i), i, team.channel);
+    schedule.end_round();
+}
+
+void add_allreduce(Schedule &schedule, const Team &team, const void *own, void *result, Count count) {
+    if (count == 0) return;
+    if (team.size == 1) return deliver(schedule, address_of(own), result, count);
+    if (!should_cut(schedule, team, count)) return add_doubling(schedule, team, own, result, count);
+    const Datatype &type = schedule.reduction().datatype();
+    Slices slices = Slices::even(count, team.size);
+    auto part = [&](int i) {
+        auto at = static_cast<std::size_t>((i + team.size) % team.size);
+        return operands_at(schedule, address_of(result) + slices.begin[at] * type.extent(),
+                           slices.length(static_cast<int>(at)));
+    };
+    add_reduce_scatter(schedule, team, own, part(team.rank).address, slices);
+    for (int i = 0; i < team.size - 1; ++i) {
+        schedule.receive(part(team.rank - i - 1), (team.rank - 1 + team.size) % team.size, team.channel);
+        schedule.send(part(team.rank - i), (team.rank + 1) % team.size, team.channel);
+        schedule.end_round();
+    }
+}
+
+} // namespace volley

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// What one rank has to do in a collective operation: messages, copies and reductions, in rounds.
+///
+/// An algorithm is a function that appends steps to a Schedule. The steps of a round are begun in their order:
+/// messages start, local work is done at once. The next round begins when all messages of this one are through.
+/// Blocking, non-blocking and persistent forms run the same schedule.
+///
+/// Messages of one operation carry its number on the communicator as their tag, so that operations under way at
+/// the same time do not mix. Between two ranks, an operation's messages must be received in the order they are sent.
+#pragma once
+
+#include "core/communicator.h"
+#include "core/datatype/datatype.h"
+#include "core/engine.h"
+#include "core/operation.h"
+#include "core/request.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace volley {
+
+/// Whom a message goes to: the communicator's peers, or the own group of an intercommunicator.
+enum class Channel : std::uint8_t { peers = 0, local = 1 };
+
+/// Typed data in memory.
+struct Block {
+    char *address = nullptr;
+    Count count = 0;
+    Datatype *type = nullptr;
+
+    Count bytes() const {
+        return count * type->size();
+    }
+};
+
+/// Which form of a collective operation a schedule is for.
+enum class Form : std::uint8_t { blocking, nonblocking, persistent };
+
+class Schedule final : public Request, public Progressive {
+  public:
+    /// For a blocking operation a local variable; for the others made by make(), and disposed of like any request.
+    /// `name` must live as long as the program.
+    Schedule(const char *name, Communicator &communicator, Form form);
+    ~Schedule() override;
+    static Schedule *make(const char *name, Communicator &communicator, Form form);
+
+    // Steps. Messages with MPI_PROC_NULL are left out.
+    void send(const Block &block, int peer, Channel channel = Channel::peers);
+    void receive(const Block &block, int peer, Channel channel = Channel::peers);
+    /// Both have the same number of bytes, or MPI_ERR_TRUNCATE is reported.
+    void copy(const Block &from, const Block &to);
+    /// With the operation of reduce_by(): inout = in op inout; out = a op b.
+    void fold(const void *in, void *inout, Count count);
+    void join(const void *a, const void *b, void *out, Count count);
+    void end_round();
+
+    void reduce_by(Operation &operation, Datatype &datatype);
+    const Reduction &reduction() const {
+        return *reduction_;
+    }
+
+    /// Memory that lives as long as the schedule, aligned to a cache line.
+    char *temporary(Count bytes);
+    /// Memory for `count` elements, to be used as a buffer of that type.
+    char *temporary(Count count, const Datatype &type);
+
+    /// Blocking: does everything. Returns an error code.
+    int run();
+
+    // Request
+    int start() override;
+    const char *name() const override {
+        return name_;
+    }
+
+    // Progressive
+    void advance() override;
+
+  protected:
+    void destroy() override;
+
+  private:
+    friend class Pool<Schedule>;
+
+    enum class Kind : std::uint8_t { send, receive, copy, fold, join, end_of_round };
+
+    struct Step {
+        Kind kind;
+        Channel channel = Channel::peers;
+        int peer = MPI_PROC_NULL;
+        Block from{}, to{};
+        const void *second = nullptr; ///< operand of a join
+    };
+
+    /// What is worth keeping for the next schedule.
+    struct Workspace {
+        std::vector<Step> steps;
+        std::vector<Request *> pending;
+        std::vector<Datatype *> kept;
+        std::vector<std::unique_ptr<char[]>> temporaries;
+        std::unique_ptr<char[]> scratch;
+        std::size_t scratch_bytes = 0;
+        std::size_t scratch_used = 0;
+        std::size_t scratch_wanted = 0;
+
+        void clear();
+    };
+
+    /// As many as there ever were operations at once.
+    static std::vector<std::unique_ptr<Workspace>> &spare();
+    static std::unique_ptr<Workspace> take_workspace();
+    static void put_back(std::unique_ptr<Workspace> workspace);
+
+    void keep(Datatype &type);
+    /// Draws the tags, and goes to the first step.
+    void rewind();
+    /// Begins the next round; false if there is none.
+    bool begin_round();
+    void begin(const Step &step);
+    /// One message alone in its round, in a blocking operation.
+    bool do_single_message();
+    bool is_single_message() const;
+    /// Takes what is complete off the list of pending requests; true if nothing is left.
+    bool reap();
+    void note(int code);
+    /// Goes on until messages are under way; true if everything is done.
+    bool move();
+
+    struct Line {
+        Communicator *communicator = nullptr;
+        int tag = 0;
+    };
+
+    const char *name_;
+    Form form_;
+    bool moving_ = false;
+    std::unique_ptr<Workspace> workspace_;
+    std::size_t next_ = 0; ///< step
+    Line lines_[2];
+    std::optional<Reduction> reduction_;
+};
+
+/// Notes in the rank's Activity what a blocking collective is about.
+void publish(const Communicator &communicator, int root, Count count, MPI_Datatype datatype);
+
+} // namespace volley

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/agreement.h"
+
+#include "collective/area.h"
+#include "core/job_shared.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace volley {
+
+std::uint64_t draw_area(const Group &group) {
+    // Before a process has joined the job it is not known for good where it is: it may exec another program.
+    if (engine.job->joined.load(std::memory_order_acquire) < static_cast<std::uint32_t>(engine.ranks)) return 0;
+    bool all_readable = std::ranges::all_of(group.world_ranks(),
+                                            [](std::int32_t world_rank) { return engine.may_dereference(world_rank); });
+    if (group.size() < 2 || !all_readable) return 0;
+    const CollectiveArea *area = make_area(group.size());
+    return area ? arena_offset(area) : 0;
+}
+
+void settle(Communicator &made, const Terms &terms) {
+    made.settle(terms.context);
+    if (made.is_inter()) made.local_communicator = Communicator::make(made.local(), nullptr, terms.local_context);
+    Communicator &intra = made.is_inter() ? *made.local_communicator : made;
+    intra.area = terms.area != 0 ? arena_pointer<CollectiveArea>(terms.area) : nullptr;
+}
+
+int next_collective_tag(Communicator &communicator) {
+    return static_cast<int>(communicator.collectives_started++ &
+                            static_cast<std::uint32_t>(std::numeric_limits<int>::max()));
+}
+
+// The parent of a member is its index without the lowest bit that is set: its children differ from it in one lower bit.
+
+int tree_parent(int index) {
+    return index & (index - 1);
+}
+
+std::vector<int> tree_children(int index, int size) {
+    std::vector<int> children;
+    for (int bit = 1; (index & bit) == 0 && index + bit < size && bit > 0; bit <<= 1) children.push_back(index + bit);
+    std::ranges::reverse(children);
+    return children;
+}
+
+Agreement::Agreement(Communicator &made, Circle circle, std::optional<Bridge> bridge)
+    : made_(made), circle_(std::move(circle)), bridge_(bridge) {
+    communicator = bridge_ ? &bridge_->carrier : &circle_.carrier; // whose error handler is asked
+    made_.retain();
+    circle_.carrier.retain();
+    if (bridge_) bridge_->carrier.retain();
+    if (circle_.index == 0)
+        begin_as_root();
+    else
+        receive_from({circle_.carrier, circle_.members[static_cast<std::size_t>(tree_parent(circle_.index))],
+                      circle_.tag, Traffic::collective});
+    engine.enlist(*this);
+    advance();
+}
+
+Agreement::~Agreement() {
+    Communicator::release(made_);
+    Communicator::release(circle_.carrier);
+    if (bridge_) Communicator::release(bridge_->carrier);
+}
+
+void Agreement::begin_as_root() {
+    terms_.area = draw_area(made_.local());
+    if (bridge_) terms_.local_context = draw_context();
+    if (!bridge_ || bridge_->draws) {
+        terms_.context = draw_context();
+        if (bridge_) send_to({bridge_->carrier, bridge_->peer, bridge_->tag, Traffic::collective});
+        send_on();
+    } else {
+        receive_from({bridge_->carrier, bridge_->peer, bridge_->tag, Traffic::collective});
+    }
+}
+
+void Agreement::receive_from(const Address &from) {
+    receipt_ = start_receive(Data::bytes(&received_, sizeof received_), from);
+}
+
+void Agreement::send_to(const Address &to) {
+    sends_.push_back(start_send(Data::bytes(&terms_, sizeof terms_), to));
+}
+
+void Agreement::take_receipt() {
+    completion.error = receipt_->finish();
+    receipt_->dispose();
+    receipt_ = nullptr;
+    if (circle_.index == 0) // from the other group's root, whose other terms are its own group's
+        terms_.context = received_.context;
+    else
+        terms_ = received_;
+    send_on();
+}
+
+void Agreement::send_on() {
+    for (int child : tree_children(circle_.index, static_cast<int>(circle_.members.size())))
+        send_to({circle_.carrier, circle_.members[static_cast<std::size_t>(child)], circle_.tag, Traffic::collective});
+}
+
+void Agreement::advance() {
+    if (receipt_ && receipt_->is_complete()) take_receipt();
+    if (receipt_ || !std::ranges::all_of(sends_, &Request::is_complete)) return;
+    for (Request *sent : sends_) sent->dispose();
+    sends_.clear();
+    engine.withdraw(*this);
+    settle(made_, terms_);
+    complete();
+}
+
+void agree(Communicator &made, Agreement::Circle circle, std::optional<Agreement::Bridge> bridge) {
+    auto *agreement = new Agreement(made, std::move(circle), bridge);
+    wait_for(*agreement);
+    agreement->dispose();
+}
+
+Communicator *make_subset(Communicator &parent, const std::vector<int> &members) {
+    int tag = next_collective_tag(parent);
+    auto own = std::ranges::find(members, parent.rank());
+    if (own == members.end()) return nullptr;
+    std::vector<std::int32_t> world_ranks;
+    world_ranks.reserve(members.size());
+    for (int member : members) world_ranks.push_back(parent.peer_world_rank(member));
+    Group *group = Group::make(std::move(world_ranks));
+    Communicator *made = Communicator::make_unsettled(*group, nullptr);
+    Group::release(*group);
+    agree(*made, {parent, members, static_cast<int>(own - members.begin()), tag});
+    return made;
+}
+
+} // namespace volley

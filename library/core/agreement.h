@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// How the members of a new communicator learn its context: one of them draws it and tells the others.
+///
+/// The members form a binomial tree whose root, member 0, draws. For an intercommunicator both groups do so, each
+/// in a tree of its own for the context of its hidden local communicator, and one of the two roots draws for the
+/// intercommunicator and tells the other root. Everything goes as messages of the parents' collective traffic,
+/// with the number of the collective operation as the tag, so that agreements under way (MPI_Comm_idup) and
+/// collectives do not meet each other's messages.
+#pragma once
+
+#include "core/communicator.h"
+#include "core/engine.h"
+#include "core/point_to_point.h"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace volley {
+
+/// What is agreed on: plain data, sent as bytes.
+struct Terms {
+    std::uint32_t context = 0;
+    std::uint32_t local_context = 0; ///< of an intercommunicator's local communicator
+    std::uint64_t area = 0;          ///< offset of the CollectiveArea of the (local) communicator, or 0
+};
+
+/// In the one process that draws: an area for `group`, if its members may all read each other's memory. Its offset
+/// in the arena, or 0.
+std::uint64_t draw_area(const Group &group);
+
+/// Gives a communicator made without context what was agreed on.
+void settle(Communicator &made, const Terms &terms);
+
+/// The tag of the next collective operation on `communicator`: its ranks must ask equally often.
+int next_collective_tag(Communicator &communicator);
+
+/// A binomial tree with root 0 over `size` members.
+int tree_parent(int index);
+/// Those with the largest subtrees first.
+std::vector<int> tree_children(int index, int size);
+
+/// A communicator without context, until it is agreed on: the request of MPI_Comm_idup, and inside the library
+/// what agree() waits for.
+class Agreement final : public Request, private Progressive {
+  public:
+    /// Who takes part: ranks of `carrier`, an intracommunicator. All name the same ones in the same order.
+    struct Circle {
+        Communicator &carrier;
+        std::vector<int> members;
+        int index; ///< of this process in `members`
+        int tag;
+    };
+    /// The way to the other group's root: `peer` of `carrier`, an intercommunicator.
+    struct Bridge {
+        Communicator &carrier;
+        int peer;
+        int tag;
+        bool draws; ///< this group's root draws the intercommunicator's context
+    };
+
+    /// `made` (by Communicator::make_unsettled) may be used when the request is complete. A bridge is needed where
+    /// `made` is an intercommunicator.
+    Agreement(Communicator &made, Circle circle, std::optional<Bridge> bridge);
+
+    const char *name() const override {
+        return "MPI_Comm_idup";
+    }
+
+  private:
+    ~Agreement() override;
+    void advance() override;
+    void begin_as_root();
+    void take_receipt();
+    void send_on();
+    void send_to(const Address &to);
+    void receive_from(const Address &from);
+
+    Communicator &made_;
+    Circle circle_;
+    std::optional<Bridge> bridge_;
+    Terms terms_;
+    Terms received_;
+    Request *receipt_ = nullptr;
+    std::vector<Request *> sends_;
+};
+
+/// Waits for the agreement.
+void agree(Communicator &made, Agreement::Circle circle, std::optional<Agreement::Bridge> bridge = std::nullopt);
+
+/// Collective over `parent`, an intracommunicator: the communicator of `members`, ranks of the parent, in that
+/// order; nullptr in processes that are not among them (`members` may be anything else there).
+Communicator *make_subset(Communicator &parent, const std::vector<int> &members);
+
+} // namespace volley

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Attributes: what programs attach to communicators and datatypes under keys of their own (MPI 5.0, section 7.7).
+#pragma once
+
+namespace volley {
+
+class Communicator;
+class Datatype;
+
+/// Asks the copy callbacks for each attribute of `from`, and attaches what they give to `to`, which is new. The
+/// code of a callback that fails; the attributes copied by then stay.
+int copy_attributes(Communicator &from, Communicator &to);
+int copy_attributes(Datatype &from, Datatype &to);
+
+/// Calls the delete callbacks, last attribute first, and detaches all. The first code of a callback that failed.
+int delete_attributes(Communicator &communicator);
+
+/// Gives a reference back, and returns what delete callbacks returned if it was the last.
+int release_with_attributes(Datatype &datatype);
+
+} // namespace volley

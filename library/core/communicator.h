@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Communicators: who may talk, and in which context.
+///
+/// A context number keeps messages of different communicators apart. Every communicator has two, one for the
+/// program's messages and one for the library's own (collectives); they are drawn from one counter of the whole
+/// job and never used again, so that agreeing on one is one process drawing it and telling the others.
+#pragma once
+
+#include "core/group.h"
+#include "core/object.h"
+
+#include <mpi.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace volley {
+
+class Attributes;
+class BufferedSends;
+class Errhandler;
+class Info;
+struct CollectiveArea;
+struct MatchQueues;
+
+/// What MPI_Cart_create, MPI_Graph_create and MPI_Dist_graph_create... attach; one of them, by `kind`.
+struct Topology {
+    int kind = MPI_UNDEFINED; ///< MPI_CART, MPI_GRAPH or MPI_DIST_GRAPH
+    // Cartesian
+    std::vector<int> dimensions, periods, coordinates;
+    // Graph: as passed by the caller, for all ranks
+    std::vector<int> index, edges;
+    // Distributed graph: this rank's neighbours
+    std::vector<int> sources, source_weights, destinations, destination_weights;
+    bool weighted = false;
+};
+
+/// Whose messages: the program's, or those of the library's collectives.
+enum class Traffic : std::uint32_t { program = 0, collective = 1 };
+
+class Communicator final : public Object {
+  public:
+    static constexpr Mark kind = Mark::communicator;
+
+    /// Retains the groups. `remote` is nullptr in an intracommunicator. `context` is what draw_context() gave.
+    static Communicator *make(Group &local, Group *remote, std::uint32_t context);
+    /// One whose context is still being agreed on (MPI_Comm_idup); nothing may be sent until settle().
+    static Communicator *make_unsettled(Group &local, Group *remote);
+    void settle(std::uint32_t context);
+    static Communicator &world();
+    static Communicator &self();
+
+    /// The communicator a handle names, predefined or not; nullptr for MPI_COMM_NULL and for what is none.
+    static Communicator *from_handle(MPI_Comm handle) {
+        auto number = reinterpret_cast<std::uintptr_t>(handle);
+        if (number == reinterpret_cast<std::uintptr_t>(MPI_COMM_WORLD)) [[likely]]
+            return predefined_[0];
+        if (number == reinterpret_cast<std::uintptr_t>(MPI_COMM_SELF)) return predefined_[1];
+        return object_of<Communicator>(handle);
+    }
+    MPI_Comm handle();
+
+    int rank() const {
+        return rank_;
+    }
+    /// Of the local group.
+    int size() const {
+        return size_;
+    }
+    bool is_inter() const {
+        return remote_ != nullptr;
+    }
+    /// Of the group that messages go to: the remote one in an intercommunicator.
+    int peers() const {
+        return peers_;
+    }
+    std::int32_t peer_world_rank(int peer) const {
+        return peer_world_ranks_[peer];
+    }
+    Group &local() const {
+        return *local_;
+    }
+    Group *remote() const {
+        return remote_;
+    }
+    Group &peer_group() const {
+        return remote_ ? *remote_ : *local_;
+    }
+
+    std::uint32_t context(Traffic traffic) const {
+        return context_ + static_cast<std::uint32_t>(traffic);
+    }
+    MatchQueues &queues(Traffic traffic) const {
+        return *queues_[static_cast<std::size_t>(traffic)];
+    }
+
+    std::string_view name() const {
+        return name_;
+    }
+    void set_name(std::string_view name); ///< cut to MPI_MAX_OBJECT_NAME - 1 bytes
+
+    /// Gives one reference back (a handle's, a request's); the last destroys the communicator.
+    static void release(Communicator &communicator);
+
+    // Owned by the layers named; nullptr where unused.
+    Errhandler *errhandler = nullptr;           ///< never nullptr after make(); core/errhandler.h
+    Attributes *attributes = nullptr;           ///< core/attribute.h
+    Info *info = nullptr;                       ///< core/info.h: hints
+    std::unique_ptr<Topology> topology;         ///< core/topology.cpp
+    Communicator *local_communicator = nullptr; ///< of an intercommunicator: its local group alone, hidden
+    CollectiveArea *area = nullptr;             ///< collective/area.h
+    BufferedSends *buffered_sends = nullptr;    ///< core/buffered.h: MPI_Comm_attach_buffer
+    std::uint32_t collectives_started = 0;      ///< numbers collective operations: the tag of their messages
+    bool freed = false;                         ///< the user's handle is gone
+
+    /// Called, if set, with each communicator that is about to go, by the layers that own the pointers above.
+    using Release = void (*)(Communicator &communicator);
+    static void on_release(Release release);
+
+  private:
+    friend class Pool<Communicator>;
+    friend void set_predefined_communicators(Communicator *world, Communicator *self);
+    Communicator(Group &local, Group *remote);
+    ~Communicator() = default;
+
+    static std::array<Communicator *, 2> predefined_; ///< nullptr before initialisation and after finalisation
+
+    int rank_;
+    int size_;
+    int peers_;
+    std::uint32_t context_ = 0;
+    const std::int32_t *peer_world_ranks_;
+    std::array<MatchQueues *, 2> queues_{};
+    Group *local_;
+    Group *remote_;
+    std::string name_;
+};
+
+/// A context number (an even one; the next belongs to it as well) that no other communicator of the job has.
+std::uint32_t draw_context();
+
+/// MPI_COMM_WORLD, MPI_COMM_SELF, and a hidden one of all processes for those that have no other in common
+/// (core/assembly.h): once the engine is set up.
+void make_predefined_communicators();
+/// In MPI_Finalize: the first two. Sessions go on, and need the hidden one.
+void free_predefined_communicators();
+/// Collective over all processes, in MPI_Init: waits for all, then gives MPI_COMM_WORLD its collective area. Without
+/// MPI_Init (sessions only) it has none, as some processes may never come.
+void complete_world();
+/// The hidden one.
+Communicator &assembly();
+
+} // namespace volley

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Communicators of some processes of another one, or of a group (MPI 5.0, section 7.4.2).
+#include "abi/functions.h"
+#include "collective/internal.h"
+#include "core/assembly.h"
+#include "core/errhandler.h"
+#include "core/error.h"
+#include "core/hints.h"
+#include "core/info.h"
+#include "core/intercommunicator.h"
+#include "core/new_communicator.h"
+#include "core/session.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+namespace volley {
+namespace {
+
+/// The ranks that members of `group` have in `whole`; MPI_ERR_GROUP if one has none.
+int find_ranks(const Group &group, const Group &whole, std::vector<int> &ranks) {
+    ranks.clear();
+    for (std::int32_t world_rank : group.world_ranks()) {
+        int rank = whole.member(world_rank);
+        if (rank == MPI_UNDEFINED)
+            return fail(MPI_ERR_GROUP, "group has a process, rank %d in MPI_COMM_WORLD, that is not in comm",
+                        world_rank);
+        ranks.push_back(rank);
+    }
+    return MPI_SUCCESS;
+}
+
+/// What a rank says in MPI_Comm_split.
+struct Choice {
+    std::int32_t color;
+    std::int32_t key;
+};
+
+/// The ranks of one color, by key and, among equal keys, by rank.
+std::vector<int> ranks_of_color(const std::vector<Choice> &choices, int color) {
+    std::vector<int> ranks;
+    for (std::size_t rank = 0; rank < choices.size(); rank++)
+        if (choices[rank].color == color) ranks.push_back(static_cast<int>(rank));
+    std::ranges::stable_sort(ranks, {}, [&](int rank) { return choices[static_cast<std::size_t>(rank)].key; });
+    return ranks;
+}
+
+/// Those of the other group, which its leader passes on.
+int remote_choices(Communicator &inter, const std::vector<Choice> &own, std::vector<Choice> &remote) {
+    std::vector<std::int32_t> own_words, remote_words;
+    for (const Choice &choice : own) own_words.insert(own_words.end(), {choice.color, choice.key});
+    if (int code = swap_with_remote(inter, own_words, remote_words); code != MPI_SUCCESS) return code;
+    for (std::size_t word = 0; word + 1 < remote_words.size(); word += 2)
+        remote.push_back({remote_words[word], remote_words[word + 1]});
+    return MPI_SUCCESS;
+}
+
+int split(Communicator &comm, int color, int key, Communicator *&made) {
+    Communicator &local = comm.is_inter() ? *comm.local_communicator : comm;
+    Choice own{color, key};
+    std::vector<Choice> choices(static_cast<std::size_t>(comm.size()));
+    if (int code = allgather(&own, sizeof own, choices.data(), local); code != MPI_SUCCESS) return code;
+    // Who has no color takes part no further, but for the number of the operation: a list without it.
+    std::vector<int> members = color == MPI_UNDEFINED ? std::vector<int>{} : ranks_of_color(choices, color);
+    if (!comm.is_inter()) {
+        made = make_subset(comm, members);
+        return MPI_SUCCESS;
+    }
+    std::vector<Choice> others;
+    if (int code = remote_choices(comm, choices, others); code != MPI_SUCCESS) return code;
+    made = make_inter_subset(comm, members, ranks_of_color(others, color));
+    return MPI_SUCCESS;
+}
+
+/// Which part of a split by `split_type` this process is in; MPI_UNDEFINED for none.
+int color_of_type(const Communicator &comm, int split_type, const Info *info, int &color) {
+    auto value = [&](const char *key) { return info ? info->find(key) : nullptr; };
+    const std::string *resource = value("mpi_hw_resource_type");
+    bool wants_shared_memory = resource && *resource == "mpi_shared_memory";
+    color = MPI_UNDEFINED;
+    switch (split_type) {
+    case MPI_COMM_TYPE_SHARED: // all processes of a job are on one host, and map its arena
+        color = 0;
+        return MPI_SUCCESS;
+    case MPI_COMM_TYPE_HW_GUIDED: // an unknown resource gives MPI_COMM_NULL
+        if (wants_shared_memory) color = 0;
+        return MPI_SUCCESS;
+    case MPI_COMM_TYPE_RESOURCE_GUIDED:
+        if (const std::string *name = value("mpi_pset_name"); name && !resource) {
+            const ProcessSet *set = find_process_set(*name);
+            if (set) color = set->group == Group::self ? comm.rank() : 0;
+        } else if (wants_shared_memory) {
+            color = 0;
+        }
+        return MPI_SUCCESS;
+    case MPI_COMM_TYPE_HW_UNGUIDED: // a part must be smaller than the whole: below the host no level is told apart
+    case MPI_UNDEFINED:
+        return MPI_SUCCESS;
+    default:
+        return fail(MPI_ERR_ARG, "split_type is %d, which is neither MPI_UNDEFINED nor one of MPI_COMM_TYPE_...",
+                    split_type);
+    }
+}
+
+/// The communicator of a group of which only the members call; the first member draws.
+int make_of_group(Group &group, const std::string &key, Communicator *&made) {
+    std::vector<std::int32_t> words;
+    if (group.rank() == 0) {
+        std::uint64_t area = draw_area(group);
+        words = {static_cast<std::int32_t>(draw_context()), static_cast<std::int32_t>(area & 0xffffffffU),
+                 static_cast<std::int32_t>(area >> 32)};
+    }
+    if (int code = spread_words(group.world_ranks(), 0, group.rank(), key, words); code != MPI_SUCCESS) return code;
+    Terms terms;
+    terms.context = static_cast<std::uint32_t>(words[0]);
+    terms.area =
+        static_cast<std::uint64_t>(static_cast<std::uint32_t>(words[2])) << 32 | static_cast<std::uint32_t>(words[1]);
+    made = Communicator::make_unsettled(group, nullptr);
+    settle(*made, terms);
+    return MPI_SUCCESS;
+}
+
+} // namespace
+
+namespace mpi {
+
+int Comm_create(Communicator &comm, Group &group, MPI_Comm *newcomm) {
+    *newcomm = MPI_COMM_NULL;
+    std::vector<int> members;
+    if (int code = find_ranks(group, comm.local(), members); code != MPI_SUCCESS) return code;
+    if (!comm.is_inter()) {
+        *newcomm = hand_out(comm, make_subset(comm, members));
+        return MPI_SUCCESS;
+    }
+    std::vector<std::int32_t> remote;
+    if (int code = swap_with_remote(comm, members, remote); code != MPI_SUCCESS) return code;
+    *newcomm = hand_out(comm, make_inter_subset(comm, members, remote));
+    return MPI_SUCCESS;
+}
+
+int Comm_create_group(Communicator &comm, Group &group, int tag, MPI_Comm *newcomm) {
+    *newcomm = MPI_COMM_NULL;
+    std::vector<int> members;
+    if (int code = find_ranks(group, comm.local(), members); code != MPI_SUCCESS) return code;
+    if (group.rank() == MPI_UNDEFINED) return MPI_SUCCESS;
+    std::string key = "group of " + std::to_string(comm.context(Traffic::program)) + " " + std::to_string(tag);
+    Communicator *made = nullptr;
+    if (int code = make_of_group(group, key, made); code != MPI_SUCCESS) return code;
+    *newcomm = hand_out(comm, made);
+    return MPI_SUCCESS;
+}
+
+int Comm_create_from_group(Group &group, const char *stringtag, Info *info, Errhandler &errhandler, MPI_Comm *newcomm) {
+    *newcomm = MPI_COMM_NULL;
+    if (group.size() == 0) return MPI_SUCCESS;
+    if (group.rank() == MPI_UNDEFINED)
+        return fail(MPI_ERR_GROUP, "group does not contain the calling process, which it must");
+    if (!errhandler.fits_communicators()) return fail(MPI_ERR_ARG, "errhandler is not one for communicators");
+    if (std::strlen(stringtag) >= MPI_MAX_STRINGTAG_LEN)
+        return fail(MPI_ERR_ARG, "stringtag has %zu characters, of which there may be %d", std::strlen(stringtag),
+                    MPI_MAX_STRINGTAG_LEN - 1);
+    Communicator *made = nullptr;
+    if (int code = make_of_group(group, std::string("from group ") + stringtag, made); code != MPI_SUCCESS) return code;
+    set_hints(*made, info);
+    replace_errhandler(*made, errhandler);
+    *newcomm = made->handle();
+    return MPI_SUCCESS;
+}
+
+int Comm_split(Communicator &comm, int color, int key, MPI_Comm *newcomm) {
+    *newcomm = MPI_COMM_NULL;
+    if (color < 0 && color != MPI_UNDEFINED)
+        return fail(MPI_ERR_ARG, "color is %d, but must be 0 or more, or MPI_UNDEFINED", color);
+    Communicator *made = nullptr;
+    if (int code = split(comm, color, key, made); code != MPI_SUCCESS) return code;
+    *newcomm = hand_out(comm, made);
+    return MPI_SUCCESS;
+}
+
+int Comm_split_type(Communicator &comm, int split_type, int key, Info *info, MPI_Comm *newcomm) {
+    *newcomm = MPI_COMM_NULL;
+    if (comm.is_inter()) return fail(MPI_ERR_COMM, "comm is an intercommunicator, but must be an intracommunicator");
+    int color = MPI_UNDEFINED;
+    if (int code = color_of_type(comm, split_type, info, color); code != MPI_SUCCESS) return code;
+    Communicator *made = nullptr;
+    if (int code = split(comm, color, key, made); code != MPI_SUCCESS) return code;
+    *newcomm = hand_out(comm, made, info);
+    return MPI_SUCCESS;
+}
+
+} // namespace mpi
+} // namespace volley

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/engine.h"
+
+#include "core/messages.h"
+
+#include <ctime>
+
+namespace volley {
+
+Engine engine;
+
+bool Engine::progress() {
+    bool moved = messages.progress();
+    for (Progressive *operation = first_; operation;) {
+        // advance() may withdraw the operation, and only that one.
+        Progressive *next = operation->next_;
+        operation->advance();
+        operation = next;
+    }
+    // Other threads of this rank may sleep for what this one has just received.
+    if (moved && lock.enabled() && own->sleeping.load(std::memory_order_relaxed) != 0) wake_sleepers(*own);
+    return moved;
+}
+
+void Engine::enlist(Progressive &operation) {
+    if (operation.enlisted_) return;
+    operation.enlisted_ = true;
+    operation.previous_ = nullptr;
+    operation.next_ = first_;
+    if (first_) first_->previous_ = &operation;
+    first_ = &operation;
+}
+
+void Engine::withdraw(Progressive &operation) {
+    if (!operation.enlisted_) return;
+    operation.enlisted_ = false;
+    if (operation.previous_)
+        operation.previous_->next_ = operation.next_;
+    else
+        first_ = operation.next_;
+    if (operation.next_) operation.next_->previous_ = operation.previous_;
+}
+
+void Engine::publish_wait(const WaitingFor &about) {
+    Activity &activity = own->activity;
+    activity.peer.store(about.peer, std::memory_order_relaxed);
+    activity.tag.store(about.tag, std::memory_order_relaxed);
+    activity.context.store(about.context, std::memory_order_relaxed);
+    activity.count.store(about.count, std::memory_order_relaxed);
+    activity.datatype.store(about.datatype, std::memory_order_relaxed);
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    activity.since_ns.store(static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+                                static_cast<std::uint64_t>(now.tv_nsec),
+                            std::memory_order_relaxed);
+}
+
+void Engine::end_wait() {
+    own->activity.since_ns.store(0, std::memory_order_relaxed);
+}
+
+void *arena_allocate(std::size_t bytes) {
+    std::uint64_t size = (bytes + cache_line - 1) / cache_line * cache_line;
+    std::uint64_t offset = engine.arena->next_free.fetch_add(size, std::memory_order_relaxed);
+    if (offset + size > engine.arena->bytes) return nullptr;
+    return arena_pointer<void>(offset);
+}
+
+} // namespace volley

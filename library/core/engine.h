@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// One rank's engine: what it knows of the job, progress, and waiting.
+#pragma once
+
+#include "boot/job.h"
+#include "core/job_shared.h"
+#include "core/lock.h"
+#include "wait/sleep.h"
+
+#include <cstdint>
+
+namespace volley {
+
+/// Something that has to be moved on from time to time: a collective schedule, a generalized operation. While it
+/// is enlisted, every progress() calls advance().
+class Progressive {
+  public:
+    /// Moves on as far as possible without waiting. May withdraw itself, and may enlist others.
+    virtual void advance() = 0;
+
+  protected:
+    ~Progressive() = default;
+
+  private:
+    friend class Engine;
+    Progressive *previous_ = nullptr, *next_ = nullptr;
+    bool enlisted_ = false;
+};
+
+/// Where this rank is between MPI_Init and MPI_Finalize.
+enum class Phase : std::uint8_t { before, initialised, finalised };
+
+/// What a call that waits tells others about itself.
+struct WaitingFor {
+    std::int32_t peer = -1; ///< rank in the communicator
+    std::int32_t tag = 0;
+    std::uint32_t context = 0; ///< 0: nothing known
+    std::int64_t count = 0;
+    std::uintptr_t datatype = 0; ///< handle
+};
+
+class Engine {
+  public:
+    // Set by boot before anything else runs.
+    ArenaHead *arena = nullptr;
+    JobShared *job = nullptr;
+    RankRecord *records = nullptr; ///< of all ranks, in the arena
+    RankRecord *own = nullptr;     ///< &records[rank]
+    int rank = 0;                  ///< in the job
+    int ranks = 1;
+    int application = 0;
+    int thread_level = 0;
+    Phase phase = Phase::before;
+    /// All of MPI may be called: between MPI_Init and MPI_Finalize, and as long as there is a session.
+    bool available = false;
+    Lock lock; ///< held inside every call if thread_level is MPI_THREAD_MULTIPLE
+
+    /// One round: looks at all rings, moves pending sends and enlisted operations. True if anything moved.
+    bool progress();
+
+    /// Progresses until `ready()`; spins, yields, sleeps, and lets other threads of the rank run meanwhile. `ready`
+    /// must become true through messages, enlisted operations, or memory that another rank changes *before it calls
+    /// wake_rank()* for this one. `about` is published once the wait is not a short one.
+    template <class Ready> void wait_until(Ready &&ready, const WaitingFor &about = {}) {
+        if (ready()) return;
+        Wait wait(*own, patience, fences);
+        bool published = false;
+        for (;;) {
+            bool moved = progress();
+            if (ready()) break;
+            if (moved) {
+                wait.moved();
+                continue;
+            }
+            if (!published && wait.is_long()) {
+                publish_wait(about);
+                published = true;
+            }
+            wait.step([&] { return progress() || ready(); }, lock);
+        }
+        if (published) end_wait();
+    }
+
+    /// Called after changing memory another rank may be waiting on.
+    void wake_rank(int world_rank) {
+        wake(records[world_rank], fences);
+    }
+
+    void enlist(Progressive &operation);
+    void withdraw(Progressive &operation);
+
+    /// May this rank use pointers of that one?
+    bool may_dereference(int world_rank) const {
+        return own->space != 0 && own->space == records[world_rank].space;
+    }
+
+    Patience patience{};
+    FenceKind fences = FenceKind::undecided;
+
+  private:
+    void publish_wait(const WaitingFor &about);
+    void end_wait();
+
+    Progressive *first_ = nullptr;
+};
+
+extern Engine engine;
+
+/// `bytes` of zeroed arena memory, cache-line aligned, visible to all ranks; never given back. nullptr with
+/// nothing said if the arena is used up.
+void *arena_allocate(std::size_t bytes);
+
+inline std::uint64_t arena_offset(const void *address) {
+    return static_cast<std::uint64_t>(static_cast<const char *>(address) - reinterpret_cast<char *>(engine.arena));
+}
+template <class Type> Type *arena_pointer(std::uint64_t offset) {
+    return reinterpret_cast<Type *>(reinterpret_cast<char *>(engine.arena) + offset);
+}
+
+} // namespace volley

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/errhandler.h"
+
+#include "abi/call.h"
+#include "abi/function_names.h"
+#include "boot/abort.h"
+#include "core/communicator.h"
+#include "core/engine.h"
+#include "core/error.h"
+#include "core/session.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <string>
+
+namespace volley {
+namespace {
+
+Pool<Errhandler> pool;
+
+/// What ends a job: who failed, doing what, why.
+[[noreturn]] void end_job(const std::string &object, int code) {
+    std::array<char, MPI_MAX_ERROR_STRING> reason{};
+    error_string(code, reason.data());
+    std::string message = "Volley: rank " + std::to_string(engine.rank) + ": ";
+    std::string_view function = function_names[Call::current_function()];
+    message += function.empty() ? "a call of an error handler" : function;
+    if (!object.empty()) message += " on " + object;
+    message += " failed: ";
+    message += reason.data();
+    message += '\n';
+    // In one piece, so that the lines of several ranks do not mix.
+    if (write(STDERR_FILENO, message.data(), message.size()) < 0) {
+        // Nobody listens; the exit status still tells.
+    }
+    abort_job(class_of_any_code(code));
+}
+
+std::string describe(const Communicator &communicator) {
+    std::string name(communicator.name());
+    if (!name.empty()) return name;
+    return std::string(communicator.is_inter() ? "an intercommunicator" : "a communicator") + " of " +
+           std::to_string(communicator.size()) + " ranks";
+}
+
+} // namespace
+
+Errhandler::Errhandler(MPI_Errhandler predefined) : Object(kind), predefined_(predefined) {}
+
+Errhandler::Errhandler(MPI_Comm_errhandler_function *function) : Object(kind), communicator_function_(function) {}
+
+Errhandler::Errhandler(MPI_Session_errhandler_function *function) : Object(kind), session_function_(function) {}
+
+Errhandler &Errhandler::errors_are_fatal() {
+    static Errhandler *const handler = pool.make(MPI_ERRORS_ARE_FATAL);
+    return *handler;
+}
+
+Errhandler &Errhandler::errors_abort() {
+    static Errhandler *const handler = pool.make(MPI_ERRORS_ABORT);
+    return *handler;
+}
+
+Errhandler &Errhandler::errors_return() {
+    static Errhandler *const handler = pool.make(MPI_ERRORS_RETURN);
+    return *handler;
+}
+
+Errhandler *Errhandler::make(MPI_Comm_errhandler_function *function) {
+    return pool.make(function);
+}
+
+Errhandler *Errhandler::make(MPI_Session_errhandler_function *function) {
+    return pool.make(function);
+}
+
+Errhandler *Errhandler::from_handle(MPI_Errhandler handle) {
+    if (handle == MPI_ERRORS_ARE_FATAL) return &errors_are_fatal();
+    if (handle == MPI_ERRORS_ABORT) return &errors_abort();
+    if (handle == MPI_ERRORS_RETURN) return &errors_return();
+    return object_of<Errhandler>(handle);
+}
+
+MPI_Errhandler Errhandler::handle() {
+    return predefined_ != nullptr ? predefined_ : reinterpret_cast<MPI_Errhandler>(this);
+}
+
+void Errhandler::release(Errhandler &errhandler) {
+    if (errhandler.predefined_ != nullptr) return;
+    if (static_cast<Object &>(errhandler).release()) pool.destroy(&errhandler);
+}
+
+void Errhandler::call(Communicator &communicator, int code) {
+    if (predefined_ == MPI_ERRORS_RETURN) return;
+    if (predefined_ != nullptr) end_job(describe(communicator), code);
+    MPI_Comm handle = communicator.handle();
+    communicator_function_(&handle, &code);
+}
+
+void Errhandler::call(Session &session, int code) {
+    if (predefined_ == MPI_ERRORS_RETURN) return;
+    if (predefined_ != nullptr) end_job("a session", code);
+    MPI_Session handle = session.handle();
+    session_function_(&handle, &code);
+}
+
+int raise(Communicator *communicator, int code) {
+    if (communicator == nullptr && engine.phase == Phase::initialised) communicator = &Communicator::self();
+    if (communicator == nullptr) end_job("", code);
+    // The handler may free the communicator and set another handler.
+    Errhandler &errhandler = *communicator->errhandler;
+    communicator->retain();
+    errhandler.retain();
+    errhandler.call(*communicator, code);
+    Errhandler::release(errhandler);
+    Communicator::release(*communicator);
+    return code;
+}
+
+int raise(Session &session, int code) {
+    Errhandler &errhandler = *session.errhandler;
+    errhandler.retain();
+    errhandler.call(session, code);
+    Errhandler::release(errhandler);
+    return code;
+}
+
+} // namespace volley

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Intercommunicators: making them of two groups, and one communicator of both (MPI 5.0, section 7.6).
+#include "core/intercommunicator.h"
+
+#include "abi/functions.h"
+#include "collective/internal.h"
+#include "core/assembly.h"
+#include "core/errhandler.h"
+#include "core/error.h"
+#include "core/hints.h"
+#include "core/new_communicator.h"
+
+#include <algorithm>
+#include <span>
+#include <string>
+
+namespace volley {
+namespace {
+
+using Words = std::vector<std::int32_t>;
+
+std::uint64_t join(std::int32_t low, std::int32_t high) {
+    return static_cast<std::uint64_t>(static_cast<std::uint32_t>(high)) << 32 | static_cast<std::uint32_t>(low);
+}
+
+Words to_words(const Terms &terms) {
+    return {static_cast<std::int32_t>(terms.context), static_cast<std::int32_t>(terms.local_context),
+            static_cast<std::int32_t>(terms.area & 0xffffffffU), static_cast<std::int32_t>(terms.area >> 32)};
+}
+constexpr std::size_t terms_words = 4;
+
+Terms to_terms(std::span<const std::int32_t> words) {
+    return {static_cast<std::uint32_t>(words[0]), static_cast<std::uint32_t>(words[1]), join(words[2], words[3])};
+}
+
+/// What the leader of a group finds out with the other's: the terms, and the remote group.
+struct Encounter {
+    Terms terms;
+    Words remote;
+
+    Words words() const {
+        Words all = to_words(terms);
+        all.insert(all.end(), remote.begin(), remote.end());
+        return all;
+    }
+    static Encounter of(const Words &words) {
+        return {to_terms(words), {words.begin() + terms_words, words.end()}};
+    }
+};
+
+/// In both leaders: the one with the lower rank in the job draws the context of the intercommunicator.
+int encounter(const Group &local, std::int32_t remote_leader, std::string_view key, Encounter &met) {
+    met.terms.local_context = draw_context();
+    met.terms.area = draw_area(local);
+    bool draws = engine.rank < remote_leader;
+    if (draws) met.terms.context = draw_context();
+    Words mine = to_words(met.terms), theirs;
+    mine.insert(mine.end(), local.world_ranks().begin(), local.world_ranks().end());
+    if (int code = exchange_words(remote_leader, key, mine, theirs); code != MPI_SUCCESS) return code;
+    Encounter other = Encounter::of(theirs);
+    if (!draws) met.terms.context = other.terms.context;
+    met.remote = std::move(other.remote);
+    return MPI_SUCCESS;
+}
+
+/// In every process, once its leader has told it what it found out.
+int make_intercommunicator(Group &local, Encounter met, Communicator *&made) {
+    for (std::int32_t member : met.remote)
+        if (local.member(member) != MPI_UNDEFINED)
+            return fail(MPI_ERR_GROUP,
+                        "the process of rank %d in MPI_COMM_WORLD is in both groups: an intercommunicator wants two "
+                        "groups without common members",
+                        member);
+    Group *remote = Group::make(std::move(met.remote));
+    made = Communicator::make_unsettled(local, remote);
+    Group::release(*remote);
+    settle(*made, met.terms);
+    return MPI_SUCCESS;
+}
+
+/// What the leader of MPI_Intercomm_create does before it tells its group.
+int meet_through(Communicator &local_comm, MPI_Comm peer_handle, int remote_leader, int tag, Encounter &met) {
+    Communicator *peer = Communicator::from_handle(peer_handle);
+    if (!peer || peer->freed)
+        return fail(MPI_ERR_COMM, "peer_comm is %s, but must be a communicator at the local leader",
+                    peer_handle == MPI_COMM_NULL ? "MPI_COMM_NULL" : "no live communicator");
+    if (remote_leader < 0 || remote_leader >= peer->peers())
+        return fail(MPI_ERR_RANK, "remote_leader is %d, but the ranks in peer_comm are 0 to %d", remote_leader,
+                    peer->peers() - 1);
+    std::int32_t other = peer->peer_world_rank(remote_leader);
+    if (local_comm.local().member(other) != MPI_UNDEFINED)
+        return fail(MPI_ERR_RANK, "remote_leader is %d, a process of local_comm: it must be one of the other group",
+                    remote_leader);
+    std::string key = "intercomm " + std::to_string(peer->context(Traffic::program)) + " " + std::to_string(tag);
+    return encounter(local_comm.local(), other, key, met);
+}
+
+} // namespace
+
+Agreement::Bridge bridge_between_leaders(Communicator &inter) {
+    bool draws = inter.local().world_rank(0) < inter.remote()->world_rank(0);
+    return {inter, 0, next_collective_tag(inter), draws};
+}
+
+int swap_with_remote(Communicator &inter, const Words &own, Words &remote) {
+    int tag = next_collective_tag(inter);
+    Communicator &local = *inter.local_communicator;
+    std::int64_t length = 0;
+    Address leader{inter, 0, tag, Traffic::collective};
+    auto own_length = static_cast<std::int64_t>(own.size());
+    if (inter.rank() == 0) {
+        Request *sent_length = start_send(Data::bytes(&own_length, sizeof own_length), leader);
+        Request *sent = start_send(Data::bytes(own.data(), static_cast<Count>(own.size() * sizeof own[0])), leader);
+        if (int code = receive(Data::bytes(&length, sizeof length), leader); code != MPI_SUCCESS) return code;
+        remote.resize(static_cast<std::size_t>(length));
+        int code = receive(Data::bytes(remote.data(), length * static_cast<Count>(sizeof remote[0])), leader);
+        for (Request *request : {sent_length, sent}) {
+            wait_for(*request);
+            request->dispose();
+        }
+        if (code != MPI_SUCCESS) return code;
+    }
+    if (int code = broadcast(&length, sizeof length, 0, local); code != MPI_SUCCESS) return code;
+    remote.resize(static_cast<std::size_t>(length));
+    return broadcast(remote.data(), length * static_cast<Count>(sizeof remote[0]), 0, local);
+}
+
+Communicator *make_inter_subset(Communicator &inter, const std::vector<int> &local, const std::vector<int> &remote) {
+    int tag = next_collective_tag(inter);
+    int local_tag = next_collective_tag(*inter.local_communicator);
+    auto own = std::ranges::find(local, inter.rank());
+    if (own == local.end() || remote.empty()) return nullptr;
+    auto group_of = [](const std::vector<int> &ranks, const Group &whole) {
+        std::vector<std::int32_t> world_ranks;
+        world_ranks.reserve(ranks.size());
+        for (int rank : ranks) world_ranks.push_back(whole.world_rank(rank));
+        return Group::make(std::move(world_ranks));
+    };
+    Group *local_group = group_of(local, inter.local());
+    Group *remote_group = group_of(remote, *inter.remote());
+    bool draws = local_group->world_rank(0) < remote_group->world_rank(0);
+    Communicator *made = Communicator::make_unsettled(*local_group, remote_group);
+    Group::release(*local_group);
+    Group::release(*remote_group);
+    agree(*made, {*inter.local_communicator, local, static_cast<int>(own - local.begin()), local_tag},
+          Agreement::Bridge{inter, remote.front(), tag, draws});
+    return made;
+}
+
+int meet(Communicator &communicator) {
+    if (!communicator.is_inter()) return barrier(communicator);
+    if (int code = barrier(*communicator.local_communicator); code != MPI_SUCCESS) return code;
+    Words nothing;
+    return swap_with_remote(communicator, {}, nothing);
+}
+
+namespace mpi {
+
+int Intercomm_create(Communicator &local_comm, int local_leader, MPI_Comm peer_comm, int remote_leader, int tag,
+                     MPI_Comm *newintercomm) {
+    *newintercomm = MPI_COMM_NULL;
+    if (local_leader < 0 || local_leader >= local_comm.size())
+        return fail(MPI_ERR_RANK, "local_leader is %d, but the ranks in local_comm are 0 to %d", local_leader,
+                    local_comm.size() - 1);
+    bool leads = local_comm.rank() == local_leader;
+    Encounter met;
+    int leader_code = leads ? meet_through(local_comm, peer_comm, remote_leader, tag, met) : MPI_SUCCESS;
+    // The others of the group wait for the leader in any case: a length of 0 tells them that it has failed.
+    Words words = leads && leader_code == MPI_SUCCESS ? met.words() : Words{};
+    auto length = static_cast<std::int64_t>(words.size());
+    if (int code = broadcast(&length, sizeof length, local_leader, local_comm); code != MPI_SUCCESS) return code;
+    if (leader_code != MPI_SUCCESS) return leader_code;
+    if (length == 0)
+        return fail(MPI_ERR_OTHER, "the local leader, rank %d of local_comm, could not reach the other group",
+                    local_leader);
+    words.resize(static_cast<std::size_t>(length));
+    if (int code = broadcast(words.data(), length * static_cast<Count>(sizeof words[0]), local_leader, local_comm);
+        code != MPI_SUCCESS)
+        return code;
+    Communicator *made = nullptr;
+    if (int code = make_intercommunicator(local_comm.local(), Encounter::of(words), made); code != MPI_SUCCESS)
+        return code;
+    *newintercomm = hand_out(local_comm, made);
+    return MPI_SUCCESS;
+}
+
+int Intercomm_create_from_groups(Group &local_group, int local_leader, MPI_Group remote_group, int remote_leader,
+                                 const char *stringtag, Info *info, Errhandler &errhandler, MPI_Comm *newintercomm) {
+    *newintercomm = MPI_COMM_NULL;
+    if (local_group.rank() == MPI_UNDEFINED)
+        return fail(MPI_ERR_GROUP, "local_group does not contain the calling process");
+    if (local_leader < 0 || local_leader >= local_group.size())
+        return fail(MPI_ERR_RANK, "local_leader is %d, but the ranks in local_group are 0 to %d", local_leader,
+                    local_group.size() - 1);
+    if (!errhandler.fits_communicators()) return fail(MPI_ERR_ARG, "errhandler is not one for communicators");
+    Encounter met;
+    Words words;
+    if (local_group.rank() == local_leader) {
+        const Group *remote = Group::from_handle(remote_group);
+        if (!remote || remote_leader < 0 || remote_leader >= remote->size())
+            return fail(remote ? MPI_ERR_RANK : MPI_ERR_GROUP,
+                        "remote_leader is %d in a remote_group of %d processes: it must be one of its ranks",
+                        remote_leader, remote ? remote->size() : 0);
+        std::string key = std::string("intercomm of groups ") + stringtag;
+        if (int code = encounter(local_group, remote->world_rank(remote_leader), key, met); code != MPI_SUCCESS)
+            return code;
+        words = met.words();
+    }
+    std::string key = std::string("one side of an intercomm of groups ") + stringtag;
+    if (int code = spread_words(local_group.world_ranks(), local_leader, local_group.rank(), key, words);
+        code != MPI_SUCCESS)
+        return code;
+    Communicator *made = nullptr;
+    if (int code = make_intercommunicator(local_group, Encounter::of(words), made); code != MPI_SUCCESS) return code;
+    set_hints(*made, info);
+    replace_errhandler(*made, errhandler);
+    *newintercomm = made->handle();
+    return MPI_SUCCESS;
+}
+
+int Intercomm_merge(Communicator &intercomm, int high, MPI_Comm *newintracomm) {
+    *newintracomm = MPI_COMM_NULL;
+    bool draws = intercomm.local().world_rank(0) < intercomm.remote()->world_rank(0);
+    Words all_ranks = intercomm.local().world_ranks();
+    all_ranks.insert(all_ranks.end(), intercomm.remote()->world_ranks().begin(),
+                     intercomm.remote()->world_ranks().end());
+    Terms terms;
+    if (draws && intercomm.rank() == 0) {
+        Group *both = Group::make(all_ranks);
+        terms = {draw_context(), 0, draw_area(*both)};
+        Group::release(*both);
+    }
+    // Both leaders say which group shall come last; if they agree, the one with the lower rank in the job is first.
+    Words own = to_words(terms), remote;
+    own.push_back(high != 0);
+    if (int code = swap_with_remote(intercomm, own, remote); code != MPI_SUCCESS) return code;
+    if (int code =
+            broadcast(own.data(), static_cast<Count>(own.size() * sizeof own[0]), 0, *intercomm.local_communicator);
+        code != MPI_SUCCESS)
+        return code;
+    bool first = own[terms_words] != remote[terms_words] ? own[terms_words] == 0 : draws;
+    if (!first) std::ranges::rotate(all_ranks, all_ranks.begin() + intercomm.size());
+    Group *both = Group::make(std::move(all_ranks));
+    Communicator *made = Communicator::make_unsettled(*both, nullptr);
+    Group::release(*both);
+    settle(*made, to_terms(draws ? own : remote));
+    *newintracomm = hand_out(intercomm, made);
+    return MPI_SUCCESS;
+}
+
+} // namespace mpi
+} // namespace volley

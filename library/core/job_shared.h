@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// What the libraries of a job's ranks share besides the launcher's records: the inboxes, and what they number
+/// in common. Plain data in the arena, zero at first; whoever comes first makes it.
+#pragma once
+
+#include "boot/job.h"
+
+#include <atomic>
+#include <cstdint>
+
+namespace volley {
+
+/// Where senders leave word of the rings they have made to a rank; their offsets follow it in memory.
+struct alignas(cache_line) Inbox {
+    /// How many rings there are; a sender raises it after it has entered its ring.
+    std::atomic<std::uint32_t> rings;
+    /// The kernel refuses this rank to read other processes: senders leave their messages in the arena.
+    std::atomic<std::uint32_t> refuses_direct;
+    /// Offset of the ring of a sender, by its rank in the job; 0: none.
+    std::atomic<std::uint64_t> &ring(std::size_t sender) {
+        return reinterpret_cast<std::atomic<std::uint64_t> *>(this + 1)[sender];
+    }
+
+    static constexpr std::size_t footprint(std::size_t ranks) {
+        return (sizeof(Inbox) + ranks * sizeof(std::uint64_t) + cache_line - 1) / cache_line * cache_line;
+    }
+};
+
+struct alignas(cache_line) JobShared {
+    std::atomic<std::uint32_t> next_context; ///< see draw_context()
+    std::atomic<std::uint32_t> joined;       ///< ranks whose RankRecord says for good where they are
+    std::atomic<std::uint64_t> world_area;   ///< offset of MPI_COMM_WORLD's CollectiveArea; 0: nobody made it yet
+    alignas(cache_line) std::atomic<std::uint32_t> finalising; ///< ranks that have entered MPI_Finalize
+
+    Inbox *inbox(std::size_t rank, std::size_t ranks) {
+        return reinterpret_cast<Inbox *>(reinterpret_cast<char *>(this + 1) + rank * Inbox::footprint(ranks));
+    }
+    static constexpr std::size_t footprint(std::size_t ranks) {
+        return sizeof(JobShared) + ranks * Inbox::footprint(ranks);
+    }
+};
+
+} // namespace volley

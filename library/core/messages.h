@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Messages under way from and to this rank: the sends it has begun, and what arrives. The engine's progress and
+/// the functions of point_to_point.h meet here.
+#pragma once
+
+#include "core/matching.h"
+#include "core/point_to_point.h"
+#include "reach/channels.h"
+#include "reach/heap.h"
+#include "reach/transfer.h"
+
+#include <vector>
+
+namespace volley {
+
+/// A send that is under way. Lives on the stack of a blocking call or in a request.
+struct Send {
+    TypedBuffer buffer;
+    Count bytes;
+    char *contiguous; ///< where the data begins if it is one block of memory, else nullptr
+    int world_rank;   ///< of the receiver
+    MessageEnvelope envelope;
+    SendMode mode;
+    bool waits; ///< in a blocking call: it can help to copy
+    bool done = false;
+    bool cancelled = false;
+    bool queued = false; ///< waits for room in the ring
+    Transfer *transfer = nullptr;
+    Request *request = nullptr; ///< to be completed; nullptr for a blocking call
+    void *block = nullptr;      ///< of the arena, with the data of a synchronous send
+    int looks = 0;              ///< how often its waiting call has looked in vain
+    Links<Send> queue = {};     ///< of sends to the same rank that wait for room
+    Links<Send> announced = {}; ///< of sends whose transfer is not done
+};
+
+class Messages {
+  public:
+    void prepare();
+
+    /// Puts a small message of one block into the ring at once. False if that is not possible now.
+    bool send_at_once(const void *data, Count bytes, int world_rank, const MessageEnvelope &envelope);
+
+    void start(Send &send);
+    /// The call that started it waits for it and for nothing else: it helps to copy, and takes the message away
+    /// into the arena if the receiver is late.
+    void attend(Send &send);
+    /// True if the message will not be received.
+    bool cancel(Send &send);
+
+    /// Serves the receive with a message that has come, or posts it.
+    void start(Receive &receive, MatchQueues &queues);
+    /// Gives a message taken out of the queues to a receive; destroys the message.
+    void serve(Receive &receive, Unexpected &message);
+    bool cancel(Receive &receive, MatchQueues &queues);
+
+    /// The first message that matches, or nullptr.
+    Unexpected *find(MatchQueues &queues, int source, int tag);
+
+    /// One round of everything.
+    bool progress();
+
+    /// Nothing of this rank's is left that others may want to read.
+    bool all_delivered();
+
+    /// How messages from others have been dropped: for the end.
+    void discard(Unexpected &message);
+
+    Channels channels;
+
+  private:
+    struct Parked {
+        Transfer *transfer;
+        void *block; ///< of the arena, or nullptr
+        std::size_t bytes;
+    };
+    struct Fetch {
+        Receive *receive;
+        Transfer *transfer;
+    };
+
+    bool place(Send &send);
+    bool announce(Send &send);
+    bool drain_queues();
+    bool check(Send &send);
+    bool move_to_arena(Send &send);
+    void finish(Send &send);
+    void help(Transfer &transfer, const TypedBuffer &source);
+    void collect_parked();
+
+    void arrive(int sender, RingReceiver &ring, const Slot *slot);
+    void deliver(Receive &receive, int source, int tag, const void *payload, Count bytes);
+    /// False if the message was cancelled: the receive is still to be served.
+    bool deliver(Receive &receive, int source, int tag, Transfer &transfer);
+    void copy_from(Transfer &transfer, Receive &receive, Count bytes);
+    void copy_together(Transfer &transfer, Receive &receive, Count bytes);
+    bool read_process(Transfer &transfer, Receive &receive, Count bytes);
+    bool continue_fetches();
+    void release(Transfer &transfer);
+    void finish(Receive &receive);
+
+    Transfer *allocate_transfer();
+
+    std::vector<Chain<Send, &Send::queue>> queues_; ///< by the receiver's rank
+    std::vector<int> queued_ranks_;                 ///< ranks whose chain is not empty
+    Chain<Send, &Send::announced> announced_;
+    std::vector<Transfer *> free_transfers_;
+    std::vector<Parked> parked_; ///< their messages lie in the arena or are cancelled; the receiver has not come yet
+    std::vector<Fetch> fetches_; ///< wait for their sender to provide the data
+    ArenaHeap heap_;
+    Pool<Unexpected> unexpected_;
+    bool direct_refused_ = false;
+};
+
+extern Messages messages;
+
+// Messages a matched probe took out of the queues (`communicator` set): received, and destroyed with that.
+Request *start_matched_receive(const Data &data, Unexpected &message);
+int receive_matched(const Data &data, Unexpected &message, Completion &completion);
+
+/// The first message that matches; it stays in the queues.
+Unexpected *find_message(const Address &from, Completion &completion);
+
+} // namespace volley

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// What handles point to. An opaque object's handle is its address (predefined ones are numbers below 4096);
+/// it begins with a mark of its kind, and its memory is only ever used for objects of that kind again. So a
+/// stale handle, or one of another kind, is told from a live one by reading the mark.
+///
+/// Objects are private to their rank and protected by the rank's lock (core/lock.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <utility>
+#include <vector>
+
+namespace volley {
+
+enum class Mark : std::uint32_t {
+    none = 0, ///< free memory
+    communicator = 0x6d6d6f43,
+    group = 0x70756f72,
+    request = 0x73716552,
+    message = 0x6773734d,
+    operation = 0x6e70724f,
+    information = 0x6f666e49,
+    errhandler = 0x68727245,
+    session = 0x73736553,
+};
+
+/// The addresses of handles that are not objects but numbers of the ABI's table.
+inline constexpr std::uintptr_t first_object = 4096;
+
+/// First base of every opaque object but Datatype, which keeps its own.
+class Object {
+  public:
+    explicit Object(Mark mark) : mark_(mark) {}
+    Object(const Object &) = delete;
+    Object &operator=(const Object &) = delete;
+
+    Mark mark() const {
+        return mark_;
+    }
+    void retain() {
+        references_++;
+    }
+    /// True if that was the last reference: the caller destroys the object.
+    [[nodiscard]] bool release() {
+        return --references_ == 0;
+    }
+
+  protected:
+    ~Object() {
+        mark_ = Mark::none;
+    }
+
+  private:
+    Mark mark_;
+    std::int32_t references_ = 1;
+};
+
+/// The object a user's handle names, or nullptr if it is null, stale or of another kind. `Type` is a final class
+/// without virtual functions whose first base is Object and that names its mark `Type::kind`.
+template <class Type, class Handle> Type *object_of(Handle handle) {
+    auto address = reinterpret_cast<std::uintptr_t>(handle);
+    if (address < first_object || address % alignof(Type) != 0) [[unlikely]]
+        return nullptr;
+    auto *object = reinterpret_cast<Type *>(address);
+    return object->mark() == Type::kind ? object : nullptr;
+}
+
+/// Memory for objects of one type, reused only for that type and never given back.
+template <class Type> class Pool {
+  public:
+    template <class... Arguments> Type *make(Arguments &&...arguments) {
+        if (free_.empty()) grow();
+        void *memory = free_.back();
+        free_.pop_back();
+        return new (memory) Type(std::forward<Arguments>(arguments)...);
+    }
+
+    void destroy(Type *object) {
+        object->~Type();
+        // The store of the destructor is dead for a compiler, as the object ends there; this one is not.
+        constexpr Mark none = Mark::none;
+        std::memcpy(static_cast<void *>(object), &none, sizeof none);
+        free_.push_back(object);
+    }
+
+  private:
+    static constexpr std::size_t objects_at_once = 32;
+
+    void grow() {
+        auto *memory =
+            static_cast<std::byte *>(::operator new(objects_at_once * sizeof(Type), std::align_val_t{alignof(Type)}));
+        // The mark of memory never used must not be a live one: the allocator may hand out old contents.
+        for (std::size_t i = objects_at_once; i-- > 0;) {
+            std::byte *place = memory + i * sizeof(Type);
+            *reinterpret_cast<std::uint32_t *>(place) = 0;
+            free_.push_back(place);
+        }
+    }
+
+    std::vector<void *> free_;
+};
+
+} // namespace volley

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The receiving half of Messages.
+#include "core/engine.h"
+#include "core/error.h"
+#include "core/messages.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <sched.h>
+#include <sys/uio.h>
+
+namespace volley {
+namespace {
+
+/// As in send.cpp: chunks both sides claim, and the least message for which they do.
+constexpr Count chunk_bytes = 16384;
+constexpr Count shared_from_bytes = 32768;
+
+TypedBuffer source_of(const Transfer &transfer) {
+    return {reinterpret_cast<const DatatypePlan *>(transfer.plan), reinterpret_cast<void *>(transfer.address),
+            transfer.count};
+}
+
+void truncated(Receive &receive, Count bytes) {
+    receive.completion.error =
+        fail(MPI_ERR_TRUNCATE, "the message from rank %d with tag %d has %lld bytes, the receive buffer %lld",
+             receive.completion.source, receive.completion.tag, static_cast<long long>(bytes),
+             static_cast<long long>(receive.capacity));
+}
+
+/// Waits for the few microseconds another rank needs to finish what it has begun.
+template <class Ready> void wait_briefly(Ready &&ready) {
+    for (int looks = 0; !ready(); looks++) {
+        if (looks > 1000)
+            sched_yield();
+        else
+            __builtin_ia32_pause();
+    }
+}
+
+} // namespace
+
+void Messages::start(Receive &receive, MatchQueues &queues) {
+    while (Unexpected *message = find(queues, receive.source, receive.tag)) {
+        queues.remove(*message);
+        serve(receive, *message);
+        if (!receive.completion.cancelled) return;
+        receive.completion = {};
+    }
+    queues.post(receive);
+}
+
+/// Leaves `cancelled` set in the receive's completion if the message turns out to be.
+void Messages::serve(Receive &receive, Unexpected &message) {
+    if (message.transfer) {
+        if (!deliver(receive, message.source, message.tag, *message.transfer)) receive.completion.cancelled = true;
+    } else {
+        deliver(receive, message.source, message.tag, message.payload, message.bytes);
+        std::free(message.payload);
+    }
+    unexpected_.destroy(&message);
+}
+
+bool Messages::cancel(Receive &receive, MatchQueues &queues) {
+    if (!receive.posted) return false;
+    queues.unpost(receive);
+    receive.completion.cancelled = true;
+    finish(receive);
+    return true;
+}
+
+Unexpected *Messages::find(MatchQueues &queues, int source, int tag) {
+    for (;;) {
+        Unexpected *message = queues.find(source, tag);
+        if (!message || !message->transfer ||
+            message->transfer->state.load(std::memory_order_acquire) != TransferState::cancelled)
+            return message;
+        queues.remove(*message);
+        discard(*message);
+    }
+}
+
+void Messages::discard(Unexpected &message) {
+    if (message.transfer) release(*message.transfer);
+    std::free(message.payload);
+    unexpected_.destroy(&message);
+}
+
+void Messages::arrive(int, RingReceiver &ring, const Slot *slot) {
+    MatchQueues &queues = queues_of_context(slot->context);
+    int source = slot->source, tag = slot->tag;
+    auto bytes = static_cast<Count>(slot->bytes);
+    bool eager = slot->kind == static_cast<std::uint64_t>(MessageKind::eager);
+    Transfer *transfer = eager ? nullptr : arena_pointer<Transfer>(slot->direct.transfer);
+    Receive *receive = queues.take_posted(source, tag);
+    if (receive) [[likely]] {
+        if (eager) {
+            deliver(*receive, source, tag, ring.payload(slot), bytes);
+            ring.release(slot);
+            return;
+        }
+        ring.release(slot);
+        if (!deliver(*receive, source, tag, *transfer)) queues.post_again(*receive);
+        return;
+    }
+    Unexpected *message = unexpected_.make();
+    message->source = source;
+    message->tag = tag;
+    message->bytes = bytes;
+    message->transfer = transfer;
+    if (eager && bytes > 0) {
+        message->payload = std::malloc(static_cast<std::size_t>(bytes));
+        if (!message->payload) std::abort();
+        std::memcpy(message->payload, ring.payload(slot), static_cast<std::size_t>(bytes));
+    }
+    ring.release(slot);
+    queues.add(*message);
+}
+
+void Messages::deliver(Receive &receive, int source, int tag, const void *payload, Count bytes) {
+    receive.completion.source = source;
+    receive.completion.tag = tag;
+    if (bytes > receive.capacity) [[unlikely]] {
+        truncated(receive, bytes);
+        bytes = receive.capacity;
+    }
+    receive.completion.bytes = bytes;
+    if (receive.contiguous)
+        std::memcpy(receive.contiguous, payload, static_cast<std::size_t>(bytes));
+    else
+        unpack(receive.buffer, 0, bytes, payload);
+    finish(receive);
+}
+
+bool Messages::deliver(Receive &receive, int source, int tag, Transfer &transfer) {
+    while (!transfer.claim(TransferState::taken)) {
+        TransferState state = transfer.state.load(std::memory_order_acquire);
+        if (state == TransferState::cancelled) {
+            release(transfer);
+            return false;
+        }
+        if (state == TransferState::buffered) break;
+        // moving: the sender is copying into the arena.
+        wait_briefly([&] { return transfer.state.load(std::memory_order_acquire) != TransferState::moving; });
+    }
+    receive.completion.source = source;
+    receive.completion.tag = tag;
+    Count bytes = transfer.bytes;
+    if (bytes > receive.capacity) [[unlikely]] {
+        truncated(receive, bytes);
+        bytes = receive.capacity;
+    }
+    receive.completion.bytes = bytes;
+
+    bool readable = transfer.state.load(std::memory_order_relaxed) == TransferState::buffered ||
+                    transfer.sender == engine.rank || engine.may_dereference(transfer.sender);
+    if (!readable && bytes > 0 && !read_process(transfer, receive, bytes)) {
+        transfer.state.store(TransferState::wanted, std::memory_order_release);
+        engine.wake_rank(transfer.sender);
+        fetches_.push_back({&receive, &transfer});
+        return true;
+    }
+    if (readable) {
+        if (transfer.waits && bytes >= shared_from_bytes && transfer.sender != engine.rank &&
+            engine.patience.spin_until_ns != 0 &&
+            transfer.state.load(std::memory_order_relaxed) == TransferState::taken)
+            copy_together(transfer, receive, bytes);
+        else
+            copy_from(transfer, receive, bytes);
+    }
+    release(transfer);
+    finish(receive);
+    return true;
+}
+
+/// Gives the transfer back to its sender: the last touch.
+void Messages::release(Transfer &transfer) {
+    int sender = transfer.sender;
+    transfer.state.store(TransferState::done, std::memory_order_release);
+    engine.wake_rank(sender);
+}
+
+void Messages::finish(Receive &receive) {
+    receive.done = true;
+    if (!receive.request) return;
+    receive.request->completion = receive.completion;
+    receive.request->complete();
+}
+
+void Messages::copy_from(Transfer &transfer, Receive &receive, Count bytes) {
+    if (transfer.plan == 0) {
+        auto *from = reinterpret_cast<const void *>(transfer.address);
+        if (receive.contiguous)
+            std::memcpy(receive.contiguous, from, static_cast<std::size_t>(bytes));
+        else
+            unpack(receive.buffer, 0, bytes, from);
+    } else if (receive.contiguous) {
+        pack(source_of(transfer), 0, bytes, receive.contiguous);
+    } else {
+        copy_between(source_of(transfer), receive.buffer, 0, bytes);
+    }
+}
+
+/// Both sides copy, chunk by chunk: the sender has nothing else to do.
+void Messages::copy_together(Transfer &transfer, Receive &receive, Count bytes) {
+    transfer.to_address =
+        reinterpret_cast<std::uint64_t>(receive.contiguous ? receive.contiguous : receive.buffer.address);
+    transfer.to_plan = receive.contiguous ? 0 : reinterpret_cast<std::uint64_t>(receive.buffer.plan);
+    transfer.to_count = receive.buffer.count;
+    transfer.to_bytes = bytes;
+    transfer.state.store(TransferState::shared, std::memory_order_release);
+    Count mine = 0;
+    for (;;) {
+        Count from = transfer.claimed.fetch_add(chunk_bytes, std::memory_order_relaxed);
+        if (from >= bytes) break;
+        Count to = std::min(from + chunk_bytes, bytes);
+        auto *source = reinterpret_cast<const char *>(transfer.address) + from;
+        if (transfer.plan != 0 && receive.contiguous)
+            pack(source_of(transfer), from, to, receive.contiguous + from);
+        else if (transfer.plan != 0)
+            copy_between(source_of(transfer), receive.buffer, from, to);
+        else if (receive.contiguous)
+            std::memcpy(receive.contiguous + from, source, static_cast<std::size_t>(to - from));
+        else
+            unpack(receive.buffer, from, to, source);
+        mine += to - from;
+    }
+    // `copied` counts what the sender has brought; the rest was ours.
+    wait_briefly([&] { return transfer.copied.load(std::memory_order_acquire) == bytes - mine; });
+}
+
+/// One copy out of the sender's memory by the kernel. False if it may not be read.
+bool Messages::read_process(Transfer &transfer, Receive &receive, Count bytes) {
+    if (direct_refused_) return false;
+    pid_t process = engine.records[transfer.sender].program.load(std::memory_order_relaxed);
+    Count done = 0;
+    while (done < bytes) {
+        std::array<iovec, 64> local;
+        int pieces = 1;
+        Count covered = bytes - done;
+        if (receive.contiguous)
+            local[0] = {receive.contiguous + done, static_cast<std::size_t>(covered)};
+        else
+            pieces = fill_segments(receive.buffer, done, bytes, local.data(), static_cast<int>(local.size()), covered);
+        iovec remote{reinterpret_cast<char *>(transfer.address) + done, static_cast<std::size_t>(covered)};
+        ssize_t got = process_vm_readv(process, local.data(), static_cast<unsigned long>(pieces), &remote, 1, 0);
+        if (got <= 0) {
+            if (got < 0 && errno == EINTR) continue;
+            // Not allowed (Yama, seccomp, containers), or memory the kernel cannot read this way.
+            if (errno == EPERM || errno == ENOSYS) {
+                direct_refused_ = true;
+                engine.job->inbox(static_cast<std::size_t>(engine.rank), static_cast<std::size_t>(engine.ranks))
+                    ->refuses_direct.store(1, std::memory_order_relaxed);
+            }
+            return false;
+        }
+        done += got; // may be short at a page that faults; the rest is tried again
+    }
+    return true;
+}
+
+bool Messages::continue_fetches() {
+    bool moved = false;
+    for (std::size_t i = 0; i < fetches_.size();) {
+        auto [receive, transfer] = fetches_[i];
+        if (transfer->state.load(std::memory_order_acquire) != TransferState::provided) {
+            i++;
+            continue;
+        }
+        fetches_[i] = fetches_.back();
+        fetches_.pop_back();
+        copy_from(*transfer, *receive, receive->completion.bytes);
+        release(*transfer);
+        finish(*receive);
+        moved = true;
+    }
+    return moved;
+}
+
+bool Messages::progress() {
+    bool moved = channels.poll([&](int sender, RingReceiver &ring, const Slot *slot) { arrive(sender, ring, slot); });
+    if (!queued_ranks_.empty()) [[unlikely]]
+        moved |= drain_queues();
+    for (Send *send = announced_.first(); send;) {
+        Send *next = send->announced.next;
+        moved |= check(*send);
+        send = next;
+    }
+    if (!fetches_.empty()) [[unlikely]]
+        moved |= continue_fetches();
+    return moved;
+}
+
+bool Messages::all_delivered() {
+    collect_parked();
+    return parked_.empty() && !announced_.first() && queued_ranks_.empty();
+}
+
+void Messages::prepare() {
+    channels.prepare(*engine.job, engine.rank, engine.ranks);
+    queues_.assign(static_cast<std::size_t>(engine.ranks), {});
+}
+
+} // namespace volley

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/request.h"
+
+#include "core/communicator.h"
+#include "core/engine.h"
+#include "core/error.h"
+
+#include <cstring>
+
+namespace volley {
+namespace {
+
+Pool<RequestHandle> &handles() {
+    static auto *pool = new Pool<RequestHandle>; // outlives static destructors
+    return *pool;
+}
+
+// MPI_Status.MPI_internal: the count's 64 bits in words 0 and 1, the cancelled flag in word 2.
+constexpr int cancelled_word = 2;
+
+} // namespace
+
+void set_status_bytes(MPI_Status &status, Count bytes) {
+    std::memcpy(status.MPI_internal, &bytes, sizeof bytes);
+}
+
+Count status_bytes(const MPI_Status &status) {
+    Count bytes;
+    std::memcpy(&bytes, status.MPI_internal, sizeof bytes);
+    return bytes;
+}
+
+void set_status_cancelled(MPI_Status &status, bool cancelled) {
+    status.MPI_internal[cancelled_word] = cancelled;
+}
+
+bool status_cancelled(const MPI_Status &status) {
+    return status.MPI_internal[cancelled_word] != 0;
+}
+
+void set_status(MPI_Status *status, const Completion &completion) {
+    if (status == MPI_STATUS_IGNORE) return;
+    status->MPI_SOURCE = completion.source;
+    status->MPI_TAG = completion.tag;
+    set_status_bytes(*status, completion.bytes);
+    set_status_cancelled(*status, completion.cancelled);
+}
+
+int Request::start() {
+    return fail(MPI_ERR_REQUEST, "%s made this request, which is not a persistent one: it cannot be started", name());
+}
+
+int Request::cancel() {
+    return fail(MPI_ERR_REQUEST, "a request of %s cannot be cancelled", name());
+}
+
+void Request::abandon() {
+    if (complete_ || !active_)
+        dispose();
+    else
+        abandoned_ = true;
+}
+
+MPI_Request Request::handle() {
+    if (!handle_) handle_ = handles().make(this);
+    return reinterpret_cast<MPI_Request>(handle_);
+}
+
+Request *Request::from_handle(MPI_Request handle) {
+    auto *named = object_of<RequestHandle>(handle);
+    return named ? named->request : nullptr;
+}
+
+void Request::dispose() {
+    if (handle_) handles().destroy(handle_);
+    handle_ = nullptr;
+    destroy();
+}
+
+void wait_for(Request &request) {
+    engine.wait_until(
+        [&] {
+            request.attend();
+            return request.is_complete();
+        },
+        request.about());
+}
+
+int conclude(Request &request, MPI_Request *handle, MPI_Status *status) {
+    if (request.communicator) blame(*request.communicator);
+    int error = request.finish();
+    set_status(status, request.completion);
+    if (request.is_persistent()) {
+        request.deactivate();
+    } else {
+        request.dispose();
+        *handle = MPI_REQUEST_NULL;
+    }
+    return error;
+}
+
+} // namespace volley

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Requests: operations under way. Private to their rank, so virtual functions are fine here.
+#pragma once
+
+#include "core/datatype/checked.h"
+#include "core/engine.h"
+#include "core/object.h"
+
+#include <mpi.h>
+
+#include <cstdint>
+
+namespace volley {
+
+class Communicator;
+
+/// What a finished operation says of its message.
+struct Completion {
+    int source = MPI_ANY_SOURCE;
+    int tag = MPI_ANY_TAG;
+    int error = MPI_SUCCESS; ///< a code of core/error.h
+    bool cancelled = false;
+    Count bytes = 0;
+};
+
+/// Fills a status, unless it is MPI_STATUS_IGNORE; MPI_ERROR is left alone, as the standard wants it.
+void set_status(MPI_Status *status, const Completion &completion);
+/// Bytes and the cancelled flag a status carries (in MPI_internal).
+Count status_bytes(const MPI_Status &status);
+void set_status_bytes(MPI_Status &status, Count bytes);
+bool status_cancelled(const MPI_Status &status);
+void set_status_cancelled(MPI_Status &status, bool cancelled);
+
+/// Base of all requests. Completed by whoever does its work, by calling complete(); found complete and taken apart
+/// by MPI_Wait, MPI_Test and relatives through finish().
+///
+/// Kinds derive from it. As the mark must come first in memory and kinds have virtual functions, a handle is
+/// the address of a RequestHandle, not of the Request.
+class Request {
+  public:
+    Request() = default;
+    Request(const Request &) = delete;
+    Request &operator=(const Request &) = delete;
+
+    bool is_complete() const {
+        return complete_;
+    }
+    /// Persistent requests that are not started: Wait and Test return at once with an empty status.
+    bool is_active() const {
+        return active_;
+    }
+    bool is_persistent() const {
+        return persistent_;
+    }
+
+    /// Marks the operation as done; its result is in `completion`.
+    void complete() {
+        complete_ = true;
+        if (abandoned_) [[unlikely]]
+            dispose();
+    }
+
+    /// Begins (persistent only: again). Returns an error code.
+    virtual int start();
+    /// MPI_Cancel: marks for cancellation; `completion.cancelled` tells later whether that succeeded.
+    virtual int cancel();
+    /// Called once by Wait/Test after completion: the last word on `completion` (a generalized request asks its
+    /// program here). Returns the operation's error code.
+    virtual int finish() {
+        return completion.error;
+    }
+    /// Called again and again while somebody waits for this request and for nothing else.
+    virtual void attend() {}
+    /// Name for messages and mpitask: "MPI_Isend".
+    virtual const char *name() const = 0;
+    /// What a wait for it is about.
+    virtual WaitingFor about() const {
+        return {};
+    }
+
+    /// MPI_Request_free: destroyed now if complete or inactive, else when it completes.
+    void abandon();
+
+    /// The user's handle, made on first use.
+    MPI_Request handle();
+    /// nullptr for MPI_REQUEST_NULL (check that first) and what is no request.
+    static Request *from_handle(MPI_Request handle);
+
+    /// Destroys the request and its handle.
+    void dispose();
+
+    /// After Wait or Test of a persistent request: it may be started again.
+    void deactivate() {
+        active_ = false;
+    }
+
+    Completion completion;
+    Communicator *communicator = nullptr; ///< for error handlers; retained by kinds that need it to live
+
+  protected:
+    virtual ~Request() = default;
+    /// Frees the object: kinds that come from pools put themselves back.
+    virtual void destroy() {
+        delete this;
+    }
+
+    bool complete_ = false;
+    bool active_ = true;
+    bool persistent_ = false;
+
+  private:
+    friend struct RequestHandle;
+    bool abandoned_ = false;
+    struct RequestHandle *handle_ = nullptr;
+};
+
+struct RequestHandle final : Object {
+    static constexpr Mark kind = Mark::request;
+    explicit RequestHandle(Request *named) : Object(Mark::request), request(named) {}
+    Request *request;
+};
+
+/// Waits until the request is complete, progressing everything.
+void wait_for(Request &request);
+
+/// The end of an operation that a user waited or tested for: status, error; persistent requests become inactive,
+/// others are disposed of and `handle` becomes MPI_REQUEST_NULL.
+int conclude(Request &request, MPI_Request *handle, MPI_Status *status);
+
+} // namespace volley

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Waiting, testing, starting and cancelling (MPI 5.0 §3.7, §3.9).
+#include "abi/functions.h"
+#include "core/communicator.h"
+#include "core/engine.h"
+#include "core/error.h"
+#include "core/request.h"
+
+#include <algorithm>
+
+namespace volley {
+namespace {
+
+/// What completed requests that are null or not active say (MPI 5.0 §3.7.3).
+constexpr Completion empty_status{};
+
+/// nullptr for MPI_REQUEST_NULL; `error` is set if the handle is neither that nor a request.
+Request *decode(MPI_Request handle, int &error) {
+    if (handle == MPI_REQUEST_NULL) return nullptr;
+    Request *request = Request::from_handle(handle);
+    if (!request) [[unlikely]]
+        error = fail(MPI_ERR_REQUEST, "%p is no request: it is not initialised, or was freed or waited for already",
+                     static_cast<void *>(handle));
+    return request;
+}
+
+/// Nothing is to be waited for.
+bool is_idle(const Request *request) {
+    return !request || !request->is_active();
+}
+
+/// The requests of an array call, checked once.
+class RequestArray {
+  public:
+    RequestArray(int count, const MPI_Request *handles) : handles_(handles), count_(count) {
+        for (int i = 0; i < count && !error_; i++) decode(handles[i], error_);
+    }
+    int error() const {
+        return error_;
+    }
+    Request *operator[](int index) const {
+        return handles_[index] == MPI_REQUEST_NULL ? nullptr : Request::from_handle(handles_[index]);
+    }
+    bool all_complete() const {
+        for (int i = 0; i < count_; i++)
+            if (Request *request = (*this)[i]; !is_idle(request) && !request->is_complete()) return false;
+        return true;
+    }
+    int first_complete() const {
+        for (int i = 0; i < count_; i++)
+            if (Request *request = (*this)[i]; !is_idle(request) && request->is_complete()) return i;
+        return MPI_UNDEFINED;
+    }
+    bool all_idle() const {
+        for (int i = 0; i < count_; i++)
+            if (!is_idle((*this)[i])) return false;
+        return true;
+    }
+
+  private:
+    const MPI_Request *handles_;
+    int count_;
+    int error_ = MPI_SUCCESS;
+};
+
+MPI_Status *element(MPI_Status *statuses, int index) {
+    return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : statuses + index;
+}
+
+/// Ends some of the operations of a call that returns several statuses: if one failed, all have MPI_ERROR set
+/// (MPI 5.0 §3.7.5).
+class Conclusion {
+  public:
+    explicit Conclusion(MPI_Status *statuses) : statuses_(statuses) {}
+
+    void add(Request &request, MPI_Request *handle, int position) {
+        MPI_Status *status = element(statuses_, position);
+        int error = conclude(request, handle, status);
+        if (error) failed_ = error;
+        if (status) status->MPI_ERROR = error;
+        if (error && !first_sentence_) first_sentence_ = error;
+    }
+    void add_empty(int position) {
+        MPI_Status *status = element(statuses_, position);
+        set_status(status, empty_status);
+        if (status) status->MPI_ERROR = MPI_SUCCESS;
+    }
+    int code() const {
+        if (!failed_) return MPI_SUCCESS;
+        return fail(MPI_ERR_IN_STATUS, "%s", sentence_of(first_sentence_));
+    }
+
+  private:
+    MPI_Status *statuses_;
+    int failed_ = MPI_SUCCESS;
+    int first_sentence_ = MPI_SUCCESS;
+};
+
+int conclude_all(const RequestArray &requests, int count, MPI_Request *handles, MPI_Status *statuses) {
+    Conclusion conclusion(statuses);
+    for (int i = 0; i < count; i++) {
+        Request *request = requests[i];
+        if (is_idle(request))
+            conclusion.add_empty(i);
+        else
+            conclusion.add(*request, &handles[i], i);
+    }
+    return conclusion.code();
+}
+
+int conclude_some(const RequestArray &requests, int count, MPI_Request *handles, int *outcount, int *indices,
+                  MPI_Status *statuses) {
+    Conclusion conclusion(statuses);
+    *outcount = 0;
+    for (int i = 0; i < count; i++) {
+        Request *request = requests[i];
+        if (is_idle(request) || !request->is_complete()) continue;
+        indices[*outcount] = i;
+        conclusion.add(*request, &handles[i], (*outcount)++);
+    }
+    return conclusion.code();
+}
+
+int start(MPI_Request handle) {
+    int error = MPI_SUCCESS;
+    Request *request = decode(handle, error);
+    if (error) return error;
+    if (!request) return fail(MPI_ERR_REQUEST, "the request to start is MPI_REQUEST_NULL");
+    if (request->communicator) blame(*request->communicator);
+    if (request->is_persistent() && request->is_active())
+        return fail(MPI_ERR_REQUEST, "the request of %s is active already: wait for it before it is started again",
+                    request->name());
+    return request->start();
+}
+
+/// The status of a request that may be complete, without ending it.
+void peek(Request &request, MPI_Status *status) {
+    request.finish();
+    set_status(status, request.completion);
+}
+
+} // namespace
+
+namespace mpi {
+
+int Wait(MPI_Request *request, MPI_Status *status) {
+    int error = MPI_SUCCESS;
+    Request *waited = decode(*request, error);
+    if (error) return error;
+    if (is_idle(waited)) {
+        set_status(status, empty_status);
+        return MPI_SUCCESS;
+    }
+    wait_for(*waited);
+    return conclude(*waited, request, status);
+}
+
+int Test(MPI_Request *request, int *flag, MPI_Status *status) {
+    int error = MPI_SUCCESS;
+    Request *tested = decode(*request, error);
+    if (error) return error;
+    if (is_idle(tested)) {
+        *flag = 1;
+        set_status(status, empty_status);
+        return MPI_SUCCESS;
+    }
+    if (!tested->is_complete()) {
+        engine.progress();
+        tested->attend();
+    }
+    *flag = tested->is_complete();
+    return *flag ? conclude(*tested, request, status) : MPI_SUCCESS;
+}
+
+int Waitall(int count, MPI_Request *array_of_requests, MPI_Status *array_of_statuses) {
+    RequestArray requests(count, array_of_requests);
+    if (requests.error()) return requests.error();
+    // One after another: all are progressed meanwhile.
+    for (int i = 0; i < count; i++)
+        if (Request *request = requests[i]; !is_idle(request)) wait_for(*request);
+    return conclude_all(requests, count, array_of_requests, array_of_statuses);
+}
+
+int Testall(int count, MPI_Request *array_of_requests, int *flag, MPI_Status *array_of_statuses) {
+    RequestArray requests(count, array_of_requests);
+    if (requests.error()) return requests.error();
+    if (!requests.all_complete()) engine.progress();
+    *flag = requests.all_complete();
+    return *flag ? conclude_all(requests, count, array_of_requests, array_of_statuses) : MPI_SUCCESS;
+}
+
+int Waitany(int count, MPI_Request *array_of_requests, int *indx, MPI_Status *status) {
+    RequestArray requests(count, array_of_requests);
+    if (requests.error()) return requests.error();
+    *indx = MPI_UNDEFINED;
+    if (requests.all_idle()) {
+        set_status(status, empty_status);
+        return MPI_SUCCESS;
+    }
+    engine.wait_until([&] { return (*indx = requests.first_complete()) != MPI_UNDEFINED; });
+    return conclude(*requests[*indx], &array_of_requests[*indx], status);
+}
+
+int Testany(int count, MPI_Request *array_of_requests, int *indx, int *flag, MPI_Status *status) {
+    RequestArray requests(count, array_of_requests);
+    if (requests.error()) return requests.error();
+    *indx = requests.first_complete();
+    if (*indx == MPI_UNDEFINED) {
+        if (requests.all_idle()) {
+            *flag = 1;
+            set_status(status, empty_status);
+            return MPI_SUCCESS;
+        }
+        engine.progress();
+        *indx = requests.first_complete();
+    }
+    *flag = *indx != MPI_UNDEFINED;
+    return *flag ? conclude(*requests[*indx], &array_of_requests[*indx], status) : MPI_SUCCESS;
+}
+
+int Waitsome(int incount, MPI_Request *array_of_requests, int *outcount, int *array_of_indices,
+             MPI_Status *array_of_statuses) {
+    RequestArray requests(incount, array_of_requests);
+    if (requests.error()) return requests.error();
+    if (requests.all_idle()) {
+        *outcount = MPI_UNDEFINED;
+        return MPI_SUCCESS;
+    }
+    engine.wait_until([&] { return requests.first_complete() != MPI_UNDEFINED; });
+    return conclude_some(requests, incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
+}
+
+int Testsome(int incount, MPI_Request *array_of_requests, int *outcount, int *array_of_indices,
+             MPI_Status *array_of_statuses) {
+    RequestArray requests(incount, array_of_requests);
+    if (requests.error()) return requests.error();
+    if (requests.all_idle()) {
+        *outcount = MPI_UNDEFINED;
+        return MPI_SUCCESS;
+    }
+    if (requests.first_complete() == MPI_UNDEFINED) engine.progress();
+    return conclude_some(requests, incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
+}
+
+int Start(MPI_Request *request) {
+    return start(*request);
+}
+
+int Startall(int count, MPI_Request *array_of_requests) {
+    for (int i = 0; i < count; i++)
+        if (int error = start(array_of_requests[i])) return error;
+    return MPI_SUCCESS;
+}
+
+int Request_free(MPI_Request *request) {
+    int error = MPI_SUCCESS;
+    Request *freed = decode(*request, error);
+    if (error) return error;
+    if (!freed) return fail(MPI_ERR_REQUEST, "the request to free is MPI_REQUEST_NULL");
+    *request = MPI_REQUEST_NULL;
+    freed->abandon();
+    return MPI_SUCCESS;
+}
+
+int Cancel(MPI_Request *request) {
+    int error = MPI_SUCCESS;
+    Request *cancelled = decode(*request, error);
+    if (error) return error;
+    if (is_idle(cancelled)) return fail(MPI_ERR_REQUEST, "there is no active request to cancel");
+    if (cancelled->communicator) blame(*cancelled->communicator);
+    return cancelled->cancel();
+}
+
+int Request_get_status(MPI_Request request, int *flag, MPI_Status *status) {
+    int error = MPI_SUCCESS;
+    Request *asked = decode(request, error);
+    if (error) return error;
+    *flag = 1;
+    if (is_idle(asked)) {
+        set_status(status, empty_status);
+        return MPI_SUCCESS;
+    }
+    if (!asked->is_complete()) engine.progress();
+    *flag = asked->is_complete();
+    if (*flag) peek(*asked, status);
+    return MPI_SUCCESS;
+}
+
+int Request_get_status_all(int count, const MPI_Request *array_of_requests, int *flag, MPI_Status *array_of_statuses) {
+    RequestArray requests(count, array_of_requests);
+    if (requests.error()) return requests.error();
+    if (!requests.all_complete()) engine.progress();
+    *flag = requests.all_complete();
+    for (int i = 0; *flag && i < count; i++) {
+        if (Request *request = requests[i]; is_idle(request))
+            set_status(element(array_of_statuses, i), empty_status);
+        else
+            peek(*request, element(array_of_statuses, i));
+    }
+    return MPI_SUCCESS;
+}
+
+int Request_get_status_any(int count, const MPI_Request *array_of_requests, int *indx, int *flag, MPI_Status *status) {
+    RequestArray requests(count, array_of_requests);
+    if (requests.error()) return requests.error();
+    *indx = requests.first_complete();
+    if (*indx == MPI_UNDEFINED) {
+        if (requests.all_idle()) {
+            *flag = 1;
+            set_status(status, empty_status);
+            return MPI_SUCCESS;
+        }
+        engine.progress();
+        *indx = requests.first_complete();
+    }
+    *flag = *indx != MPI_UNDEFINED;
+    if (*flag) peek(*requests[*indx], status);
+    return MPI_SUCCESS;
+}
+
+int Request_get_status_some(int incount, const MPI_Request *array_of_requests, int *outcount, int *array_of_indices,
+                            MPI_Status *array_of_statuses) {
+    RequestArray requests(incount, array_of_requests);
+    if (requests.error()) return requests.error();
+    if (requests.all_idle()) {
+        *outcount = MPI_UNDEFINED;
+        return MPI_SUCCESS;
+    }
+    if (requests.first_complete() == MPI_UNDEFINED) engine.progress();
+    *outcount = 0;
+    for (int i = 0; i < incount; i++) {
+        Request *request = requests[i];
+        if (is_idle(request) || !request->is_complete()) continue;
+        array_of_indices[*outcount] = i;
+        peek(*request, element(array_of_statuses, (*outcount)++));
+    }
+    return MPI_SUCCESS;
+}
+
+} // namespace mpi
+} // namespace volley

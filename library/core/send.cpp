@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The sending half of Messages.
+#include "boot/abort.h"
+#include "core/engine.h"
+#include "core/messages.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace volley {
+namespace {
+
+/// Up to here a message is copied into the ring, so that the sender need not wait for the receiver. Above, one copy
+/// straight from buffer to buffer is faster. bench/ring.cpp shows both curves.
+constexpr Count eager_limit = 4096;
+
+/// Both sides copy messages from here on, if both wait: below, agreeing costs more than is won.
+constexpr Count chunk_bytes = 16384;
+
+/// How often a sender looks for its receiver before it takes the message away into the arena and goes on: some 20
+/// microseconds where it has a core of its own; after two turns of the others where it has not.
+constexpr int looks_when_alone = 400;
+constexpr int looks_when_crowded = 2;
+/// Larger messages wait: copying them twice costs more than most receivers are late.
+constexpr Count largest_moved = 1 << 20;
+/// What one sender may leave in the arena for late receivers.
+constexpr std::size_t most_moved = 64 << 20;
+
+} // namespace
+
+bool Messages::send_at_once(const void *data, Count bytes, int world_rank, const MessageEnvelope &envelope) {
+    if (bytes > eager_limit || queues_[static_cast<std::size_t>(world_rank)].first()) [[unlikely]]
+        return false;
+    RingSender &ring = channels.to(world_rank);
+    if (static_cast<std::size_t>(bytes) > ring.eager_limit() ||
+        !ring.send_eager(envelope, data, static_cast<std::size_t>(bytes))) [[unlikely]]
+        return false;
+    engine.wake_rank(world_rank);
+    return true;
+}
+
+void Messages::start(Send &send) {
+    auto &queue = queues_[static_cast<std::size_t>(send.world_rank)];
+    if (!queue.first()) {
+        if (place(send)) return;
+        queued_ranks_.push_back(send.world_rank);
+    }
+    send.queued = true;
+    queue.append(send);
+}
+
+/// False if the ring is full.
+bool Messages::place(Send &send) {
+    RingSender &ring = channels.to(send.world_rank);
+    auto size = static_cast<std::size_t>(send.bytes);
+    bool eager = send.mode != SendMode::synchronous && send.bytes <= eager_limit && size <= ring.eager_limit();
+    if (!eager) return announce(send);
+    bool placed = send.contiguous ? ring.send_eager(send.envelope, send.contiguous, size)
+                                  : ring.send_eager_filled(send.envelope, size, [&](unsigned char *place) {
+                                        pack(send.buffer, 0, send.bytes, place);
+                                    });
+    if (!placed) return false;
+    engine.wake_rank(send.world_rank);
+    finish(send);
+    return true;
+}
+
+bool Messages::announce(Send &send) {
+    if (!send.transfer) {
+        Transfer *transfer = send.transfer = allocate_transfer();
+        transfer->sender = engine.rank;
+        transfer->bytes = send.bytes;
+        transfer->waits = send.waits;
+        transfer->address = reinterpret_cast<std::uint64_t>(send.contiguous ? send.contiguous : send.buffer.address);
+        transfer->plan = send.contiguous ? 0 : reinterpret_cast<std::uint64_t>(send.buffer.plan);
+        transfer->count = send.buffer.count;
+        transfer->claimed.store(0, std::memory_order_relaxed);
+        transfer->copied.store(0, std::memory_order_relaxed);
+        transfer->state.store(TransferState::open, std::memory_order_relaxed);
+    }
+    RingSender &ring = channels.to(send.world_rank);
+    if (!ring.send_direct(send.envelope, send.contiguous, static_cast<std::size_t>(send.bytes),
+                          arena_offset(send.transfer)))
+        return false;
+    announced_.append(send);
+    // A receiver in another process cannot follow a plan, and may not be allowed to read this one at all.
+    if (send.world_rank != engine.rank && !engine.may_dereference(send.world_rank)) {
+        Inbox *inbox =
+            engine.job->inbox(static_cast<std::size_t>(send.world_rank), static_cast<std::size_t>(engine.ranks));
+        if (!send.contiguous || inbox->refuses_direct.load(std::memory_order_relaxed)) {
+            engine.wake_rank(send.world_rank);
+            if (send.transfer->claim(TransferState::moving) && !move_to_arena(send))
+                abort_job_for("the memory ranks share is used up: no room for a message to another process");
+            return true;
+        }
+    }
+    engine.wake_rank(send.world_rank);
+    return true;
+}
+
+/// After the state became moving: copies the message into the arena and finishes the send. False if there is no room.
+bool Messages::move_to_arena(Send &send) {
+    auto size = static_cast<std::size_t>(send.bytes);
+    void *block = size ? heap_.allocate(size) : nullptr;
+    if (size && !block) return false;
+    if (send.contiguous)
+        std::memcpy(block, send.contiguous, size);
+    else
+        pack(send.buffer, 0, send.bytes, block);
+    send.transfer->address = reinterpret_cast<std::uint64_t>(block);
+    send.transfer->plan = 0;
+    send.transfer->state.store(TransferState::buffered, std::memory_order_release);
+    engine.wake_rank(send.world_rank);
+    if (send.mode == SendMode::synchronous) {
+        // The data is away, but the receive has not begun: the send lives on until the transfer is done.
+        send.block = block;
+        return true;
+    }
+    parked_.push_back({send.transfer, block, size});
+    announced_.remove(send);
+    finish(send);
+    return true;
+}
+
+void Messages::attend(Send &send) {
+    if (send.queued || !send.transfer || send.done) return;
+    bool crowded = engine.patience.spin_until_ns == 0;
+    if (++send.looks != (crowded ? looks_when_crowded : looks_when_alone)) return;
+    if (send.mode == SendMode::synchronous || send.bytes > largest_moved || heap_.in_use() > most_moved) return;
+    if (!send.transfer->claim(TransferState::moving)) return;
+    if (!move_to_arena(send)) send.transfer->state.store(TransferState::open, std::memory_order_release);
+}
+
+/// Looks after one announced send; true if it moved.
+bool Messages::check(Send &send) {
+    Transfer &transfer = *send.transfer;
+    switch (transfer.state.load(std::memory_order_acquire)) {
+    case TransferState::done:
+        announced_.remove(send);
+        free_transfers_.push_back(&transfer);
+        if (send.block) heap_.release(send.block, static_cast<std::size_t>(send.bytes));
+        finish(send);
+        return true;
+    case TransferState::shared:
+        help(transfer, send.buffer);
+        return false;
+    case TransferState::wanted: {
+        auto size = static_cast<std::size_t>(send.bytes);
+        void *block = heap_.allocate(size);
+        if (!block) abort_job_for("the memory ranks share is used up: no room for a message to another process");
+        std::memcpy(block, send.contiguous, size);
+        transfer.address = reinterpret_cast<std::uint64_t>(block);
+        transfer.state.store(TransferState::provided, std::memory_order_release);
+        engine.wake_rank(send.world_rank);
+        parked_.push_back({&transfer, block, size});
+        announced_.remove(send);
+        finish(send);
+        return true;
+    }
+    default:
+        return false;
+    }
+}
+
+void Messages::finish(Send &send) {
+    send.done = true;
+    if (!send.request) return;
+    send.request->completion.cancelled = send.cancelled;
+    send.request->complete();
+}
+
+/// Copies chunks of a shared transfer from this rank's buffer until all are given out. The receiver says when the
+/// last one has arrived.
+void Messages::help(Transfer &transfer, const TypedBuffer &source) {
+    for (;;) {
+        Count from = transfer.claimed.fetch_add(chunk_bytes, std::memory_order_relaxed);
+        if (from >= transfer.to_bytes) return;
+        Count to = std::min(from + chunk_bytes, transfer.to_bytes);
+        if (transfer.plan == 0 && transfer.to_plan == 0) {
+            std::memcpy(reinterpret_cast<char *>(transfer.to_address) + from,
+                        reinterpret_cast<const char *>(transfer.address) + from, static_cast<std::size_t>(to - from));
+        } else {
+            TypedBuffer destination{reinterpret_cast<const DatatypePlan *>(transfer.to_plan),
+                                    reinterpret_cast<void *>(transfer.to_address), transfer.to_count};
+            copy_between(source, destination, from, to);
+        }
+        transfer.copied.fetch_add(to - from, std::memory_order_release);
+    }
+}
+
+bool Messages::cancel(Send &send) {
+    if (send.done) return false;
+    if (send.queued) {
+        auto &queue = queues_[static_cast<std::size_t>(send.world_rank)];
+        queue.remove(send);
+        if (!queue.first()) std::erase(queued_ranks_, send.world_rank);
+        send.queued = false;
+        if (send.transfer) free_transfers_.push_back(send.transfer);
+    } else {
+        if (!send.transfer || !send.transfer->claim(TransferState::cancelled)) return false;
+        announced_.remove(send);
+        parked_.push_back({send.transfer, nullptr, 0});
+    }
+    send.cancelled = true;
+    finish(send);
+    return true;
+}
+
+bool Messages::drain_queues() {
+    bool moved = false;
+    for (std::size_t i = 0; i < queued_ranks_.size();) {
+        auto &queue = queues_[static_cast<std::size_t>(queued_ranks_[i])];
+        while (Send *send = queue.first()) {
+            // Out of the chain first: placing it may finish it, and its request with it.
+            queue.remove(*send);
+            send->queued = false;
+            if (!place(*send)) {
+                send->queued = true;
+                queue.prepend(*send);
+                break;
+            }
+            moved = true;
+        }
+        if (queue.first()) {
+            i++;
+        } else {
+            queued_ranks_[i] = queued_ranks_.back();
+            queued_ranks_.pop_back();
+        }
+    }
+    return moved;
+}
+
+void Messages::collect_parked() {
+    std::erase_if(parked_, [&](Parked &parked) {
+        if (parked.transfer && parked.transfer->state.load(std::memory_order_acquire) != TransferState::done)
+            return false;
+        if (parked.block) heap_.release(parked.block, parked.bytes);
+        if (parked.transfer) free_transfers_.push_back(parked.transfer);
+        return true;
+    });
+}
+
+Transfer *Messages::allocate_transfer() {
+    if (!parked_.empty()) collect_parked();
+    if (free_transfers_.empty()) {
+        constexpr std::size_t at_once = 32;
+        auto *made = static_cast<Transfer *>(arena_allocate(at_once * sizeof(Transfer)));
+        if (!made) abort_job_for("the memory ranks share is used up: no room to announce a message");
+        for (std::size_t i = 0; i < at_once; i++) free_transfers_.push_back(made + i);
+    }
+    Transfer *transfer = free_transfers_.back();
+    free_transfers_.pop_back();
+    return transfer;
+}
+
+} // namespace volley

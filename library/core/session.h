@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Sessions: MPI for a part of a program, without MPI_Init (MPI 5.0, section 11.3).
+///
+/// Every session keeps the library started (boot/initialise.h counts). The process sets are "mpi://WORLD" and
+/// "mpi://SELF"; a group made from one remembers nothing of its session.
+#pragma once
+
+#include "core/object.h"
+
+#include <mpi.h>
+
+#include <array>
+#include <string_view>
+
+namespace volley {
+
+class BufferedSends;
+class Errhandler;
+class Group;
+class Info;
+
+class Session final : public Object {
+  public:
+    static constexpr Mark kind = Mark::session;
+
+    /// Retains the error handler. The library has been acquired by the caller.
+    static Session *make(Errhandler &errhandler, int thread_level);
+
+    /// nullptr for MPI_SESSION_NULL and for what is no session.
+    static Session *from_handle(MPI_Session handle) {
+        return object_of<Session>(handle);
+    }
+    MPI_Session handle() {
+        return reinterpret_cast<MPI_Session>(this);
+    }
+
+    int thread_level() const {
+        return thread_level_;
+    }
+
+    /// Gives the handle's reference back and forgets the error handler; not the library.
+    static void destroy(Session &session);
+
+    Errhandler *errhandler;                  ///< never nullptr; core/errhandler.h
+    BufferedSends *buffered_sends = nullptr; ///< core/buffered.h: MPI_Session_attach_buffer
+
+  private:
+    friend class Pool<Session>;
+    Session(Errhandler &errhandler, int thread_level);
+    ~Session() = default;
+
+    int thread_level_;
+};
+
+/// A named set of processes.
+struct ProcessSet {
+    std::string_view name;
+    Group &(*group)();
+};
+
+/// In the order of MPI_Session_get_nth_pset.
+const std::array<ProcessSet, 2> &process_sets();
+/// nullptr if there is none of that name (they are compared without regard to case, as URIs' schemes are).
+const ProcessSet *find_process_set(std::string_view name);
+
+} // namespace volley

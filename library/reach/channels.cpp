@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "reach/channels.h"
+
+#include "boot/abort.h"
+#include "core/engine.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace volley {
+
+void Channels::prepare(JobShared &job, int rank, int ranks) {
+    job_ = &job;
+    inbox_ = job.inbox(static_cast<std::size_t>(rank), static_cast<std::size_t>(ranks));
+    rank_ = rank;
+    ranks_ = ranks;
+    // 128 KiB of payload for a few ranks, 4 KiB for hundreds: what all pairs take together stays below some
+    // tens of MiB, and only what is used is ever touched.
+    auto crowd = std::bit_ceil(static_cast<std::uint32_t>(std::max(ranks, 4)));
+    bytes_ = std::clamp(524288u / crowd, 4096u, 131072u);
+    slots_ = std::clamp(1024u / crowd, 16u, 128u);
+    senders_.assign(static_cast<std::size_t>(ranks), RingSender());
+    receivers_.clear();
+    discovered_.assign(static_cast<std::size_t>(ranks), false);
+    known_ = 0;
+}
+
+void Channels::make(int world_rank) {
+    auto *ring = static_cast<RingHead *>(arena_allocate(RingHead::footprint(slots_, bytes_)));
+    if (!ring) abort_job_for("the memory ranks share is used up: no room for messages to another rank");
+    ring->construct(slots_, bytes_);
+    senders_[static_cast<std::size_t>(world_rank)] = RingSender(ring);
+    Inbox *inbox = job_->inbox(static_cast<std::size_t>(world_rank), static_cast<std::size_t>(ranks_));
+    inbox->ring(static_cast<std::size_t>(rank_)).store(arena_offset(ring), std::memory_order_release);
+    inbox->rings.fetch_add(1, std::memory_order_release);
+}
+
+void Channels::discover() {
+    known_ = inbox_->rings.load(std::memory_order_acquire);
+    for (int sender = 0; sender < ranks_; sender++) {
+        auto index = static_cast<std::size_t>(sender);
+        if (discovered_[index]) continue;
+        std::uint64_t offset = inbox_->ring(index).load(std::memory_order_acquire);
+        if (offset == 0) continue;
+        discovered_[index] = true;
+        receivers_.push_back({RingReceiver(arena_pointer<RingHead>(offset)), sender});
+    }
+}
+
+} // namespace volley

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Blocks of the arena for messages that wait there. Each rank hands out and takes back its own; others only read.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <vector>
+
+namespace volley {
+
+class ArenaHeap {
+  public:
+    /// At least `bytes`; nullptr if the arena is used up. Contents are undefined.
+    void *allocate(std::size_t bytes);
+    /// Takes back what allocate(bytes) gave. Large blocks give their pages back to the system.
+    void release(void *block, std::size_t bytes);
+    /// Bytes handed out at present.
+    std::size_t in_use() const {
+        return in_use_;
+    }
+
+  private:
+    static constexpr int smallest_bits = 12;                   ///< a page
+    std::array<std::vector<void *>, 64 - smallest_bits> free_; ///< by power of two
+    std::size_t in_use_ = 0;
+};
+
+} // namespace volley

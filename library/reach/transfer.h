@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// What sender and receiver share about a message that is only announced by the ring: where its data lies, who
+/// copies it, and when that is done.
+///
+/// The sender makes it, in its own pool in the arena, and has it back once `state` is done or discarded. Life:
+///
+///     open ──receiver claims──> taken ──copied──> done
+///       │                         └─ both copy ─> shared ──all copied──> done
+///       │                         └─ cannot read ─> wanted ──sender fills a block──> provided ──copied──> done
+///       ├──sender claims──> moving ──sender has copied it to a block of the arena──> buffered ──copied──> done
+///       └──sender cancels──> cancelled ──receiver meets it──> done
+///
+/// The claim (a compare-and-swap from open) decides: after the receiver's, the sender's buffer stays untouched until
+/// done; after the sender's, the receiver never looks at that buffer. So a sender whose receiver is late can take
+/// its message away into the arena and go on.
+#pragma once
+
+#include "boot/job.h"
+
+#include <atomic>
+#include <cstdint>
+
+namespace volley {
+
+enum class TransferState : std::uint32_t {
+    open,
+    taken,
+    shared,
+    wanted,
+    provided,
+    moving,
+    buffered,
+    cancelled,
+    done,
+};
+
+struct alignas(cache_line) Transfer {
+    // Written by the sender before it announces the transfer, or before it stores buffered or provided.
+    std::uint64_t address; ///< of the data: the sender's buffer, or a block of the arena
+    std::uint64_t plan;    ///< address of the sender's DatatypePlan; 0: one block of memory
+    std::int64_t count;    ///< elements of that plan
+    std::int64_t bytes;    ///< of the message
+    std::int32_t sender;   ///< rank in the job
+    std::uint32_t waits;   ///< the sender does nothing but wait for this: it can help to copy
+
+    alignas(cache_line) std::atomic<TransferState> state;
+
+    // Written by the receiver before it stores shared: where the data goes, for a sender that helps.
+    std::uint64_t to_address;
+    std::uint64_t to_plan; ///< 0: one block of memory
+    std::int64_t to_count;
+    std::int64_t to_bytes;                                 ///< how much of the message fits
+    alignas(cache_line) std::atomic<std::int64_t> claimed; ///< bytes given out for copying, by whole chunks
+    std::atomic<std::int64_t> copied;                      ///< bytes that are there
+
+    /// The sender's or the receiver's claim.
+    bool claim(TransferState wanted_state) {
+        TransferState expected = TransferState::open;
+        return state.compare_exchange_strong(expected, wanted_state, std::memory_order_acq_rel,
+                                             std::memory_order_acquire);
+    }
+};
+
+} // namespace volley

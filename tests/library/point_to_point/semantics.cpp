@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// What the standard promises of single calls: wildcards, order, truncation, cancelling, synchronous sends, exchanges,
 /// persistent and generalized requests, derived datatypes.
-#include "check.h"
+#include "../check.h"
 
 #include <cstring>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// MPI_THREAD_MULTIPLE: several threads of each rank talk at once, blocked and not, without mixing their messages.
-#include "check.h"
+#include "../check.h"
 
 #include <thread>
 

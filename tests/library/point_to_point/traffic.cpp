@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Random traffic: every rank sends every rank (itself too) messages of all sizes in every mode, received in every
 /// way; nothing is lost, changed or overtaken.
-#include "check.h"
+#include "../check.h"
 
 #include <algorithm>
 #include <memory>

@@ -53,13 +53,34 @@ void join() {
     joined = true;
 }
 
-/// Everybody is here, and nobody will send any more.
+/// Waits for all ranks: nobody will post a receive any more, and all messages have arrived.
 void meet_all() {
     JobShared &job = *engine.job;
     auto all = static_cast<std::uint32_t>(engine.ranks);
+    engine.wait_until([] { return messages.all_placed(); });
     if (job.finalising.fetch_add(1, std::memory_order_acq_rel) + 1 == all)
         for (int rank = 0; rank < engine.ranks; rank++) engine.wake_rank(rank);
     engine.wait_until([&] { return job.finalising.load(std::memory_order_acquire) == all; });
+    while (engine.progress()) {
+    }
+}
+
+/// Messages that were never received show an error of the program, which could wait for them for ever under another
+/// MPI.
+void report_unreceived() {
+    static int count;
+    static const Unexpected *first;
+    count = 0;
+    for_each_queue([](MatchQueues &queues) {
+        if (queues.context % 2 != static_cast<std::uint32_t>(Traffic::program)) return;
+        for (Unexpected *message = queues.arrivals.first(); message; message = message->all.next)
+            if (count++ == 0) first = message;
+    });
+    if (count == 0) return;
+    std::fprintf(stderr,
+                 "Volley: rank %d: MPI_Finalize was called before %s received: %d, from rank %d with tag %d, %lld bytes%s\n",
+                 engine.rank, count == 1 ? "a message was" : "all messages were", count, first->source, first->tag,
+                 static_cast<long long>(first->bytes), count == 1 ? "" : " (the first of them)");
 }
 
 } // namespace
@@ -81,7 +102,8 @@ int acquire_library(int thread_level) {
 
 void release_library() {
     if (--users > 0) return;
-    engine.wait_until([] { return messages.all_delivered(); });
+    // After MPI_Finalize nobody receives any more; sessions do not wait for each other.
+    if (engine.phase != Phase::finalised) engine.wait_until([] { return messages.all_delivered(); });
     engine.own->state = RankState::finalised;
     engine.available = false;
 }
@@ -126,8 +148,8 @@ int Init(int *argc, char ***argv) {
 int Finalize() {
     delete_attributes(Communicator::self());
     if (BufferedSends *buffer = process_buffer()) buffer->flush();
-    engine.wait_until([] { return messages.all_delivered(); });
     meet_all();
+    report_unreceived();
     engine.phase = Phase::finalised;
     free_predefined_communicators();
     release_library();

@@ -59,10 +59,16 @@ class Messages {
     /// One round of everything.
     bool progress();
 
-    /// Nothing of this rank's is left that others may want to read.
-    bool all_delivered();
+    /// No send waits for room in a ring: all are on their way.
+    bool all_placed() const {
+        return queued_ranks_.empty();
+    }
+    /// No other rank is to read this one's buffers any more. What lies in the arena stays there.
+    bool all_delivered() const {
+        return all_placed() && !announced_.first();
+    }
 
-    /// How messages from others have been dropped: for the end.
+    /// Drops a message nobody will receive.
     void discard(Unexpected &message);
 
     Channels channels;

@@ -294,11 +294,6 @@ bool Messages::progress() {
     return moved;
 }
 
-bool Messages::all_delivered() {
-    collect_parked();
-    return parked_.empty() && !announced_.first() && queued_ranks_.empty();
-}
-
 void Messages::prepare() {
     channels.prepare(*engine.job, engine.rank, engine.ranks);
     queues_.assign(static_cast<std::size_t>(engine.ranks), {});

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Whatever happens to a rank, the job ends soon, with one message that says what, and nothing of it is left."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from ..conftest import MODES, MpiProgram
+
+FOLDER = Path(__file__).parent
+KILLS = 200
+RANKS = 4
+
+
+def ranks_of(launcher: int) -> list[int]:
+    """The processes mpiexec has started and that run."""
+    found = []
+    for task in Path(f"/proc/{launcher}/task").iterdir():
+        for child in (task / "children").read_text().split():
+            if is_alive(int(child)):
+                found.append(int(child))
+    return found
+
+
+def is_alive(process: int) -> bool:
+    """Whether a process runs; one that has ended and waits for its parent does not."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def shared_files() -> set[str]:
+    """Everything with a name that a job could leave behind."""
+    return {*os.listdir("/dev/shm"), *(name for name in os.listdir("/tmp") if "volley" in name)}
+
+
+def kill_one(mpiexec: Path, program: Path, mode: str, rng: random.Random) -> None:
+    """Starts a job, kills one of its ranks at some moment, and checks how the job ends."""
+    job = subprocess.Popen(
+        [mpiexec, "--ranks", mode, "-n", str(RANKS), program],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert job.stdout is not None
+        assert job.stdout.readline() == "running\n"
+        ranks = ranks_of(job.pid)
+        assert len(ranks) == RANKS
+        moment = time.monotonic() + rng.uniform(0, 0.02)
+        while time.monotonic() < moment:
+            pass
+        victim = rng.choice(ranks)
+        os.kill(victim, signal.SIGKILL)
+        began = time.monotonic()
+        _, errors = job.communicate(timeout=10)
+        seconds = time.monotonic() - began
+        assert job.returncode == 128 + signal.SIGKILL
+        told = re.fullmatch(
+            r"mpiexec: rank (\d) \(.*, process (\d+)\) was ended by signal 9 \(SIGKILL\) "
+            r"(in MPI_\w+|without MPI_Finalize); the job ends\n",
+            errors,
+        )
+        assert told, errors
+        assert int(told.group(2)) == victim
+        assert seconds < 1
+        assert not any(is_alive(rank) for rank in ranks)
+    finally:
+        job.kill()
+        job.wait()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_any_rank_may_be_killed_at_any_time(mode: str, prefix: Path, mpi_program: MpiProgram) -> None:
+    """Half of the kills in each mode."""
+    program = mpi_program(FOLDER / "endless.cpp")
+    rng = random.Random(MODES.index(mode))
+    before = shared_files()
+    for _ in range(KILLS // len(MODES)):
+        kill_one(prefix / "bin/mpiexec", program, mode, rng)
+    assert shared_files() <= before

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # make study   measure the MPIs of this machine and write a report (ARGS="--quick --out DIR" are passed on)
 # make test    all tests (make test-library: only the C++ ones)
+# make test-sanitized  the library under AddressSanitizer, UBSan and ThreadSanitizer
 # make check   formatting, lint and types, as CI has them
 # make format  apply the formatters
 # make clean   remove what make made here (not the cache of installed MPIs)
@@ -8,30 +9,39 @@
 SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
+PREFIX := $(CURDIR)/build/prefix
 ARGS ?=
 C_SOURCES := $(wildcard laboratory/volley/tests/*.[ch]) $(shell find library bench -name '*.h' -o -name '*.cpp')
-SOURCES := pyproject.toml CMakeLists.txt README.md $(shell find abi include laboratory -type f -not -name '*.pyc' 2>/dev/null)
+SOURCES := pyproject.toml CMakeLists.txt README.md \
+  $(shell find abi include laboratory library -type f -not -name '*.pyc' -not -name '*_test.cpp' 2>/dev/null)
 
-.PHONY: study test test-library check format clean prerequisites
+.PHONY: study test test-library test-sanitized check format clean prerequisites
 .DELETE_ON_ERROR:
 
 study: $(VENV)/.installed
 	@$(VENV)/bin/volley study $(ARGS)
 
 test: $(VENV)/.installed-tests test-library
-	@mpiexec=build/library/library/launch/mpiexec; \
-	[ -x $$mpiexec ] && export VOLLEY_MPIEXEC=$$PWD/$$mpiexec; \
+	@if [ -x $(PREFIX)/bin/mpiexec ]; then \
+	  export VOLLEY_PREFIX=$(PREFIX) VOLLEY_MPIEXEC=$(PREFIX)/bin/mpiexec VOLLEY_LIBRARY=$(PREFIX)/lib/libmpi_abi.so.1; \
+	fi; \
 	$(VENV)/bin/python -m pytest $(ARGS)
 
-# The library's own tests need CMake and GoogleTest from the system (apt-get install cmake libgtest-dev).
+# The library's own tests need CMake and GoogleTest from the system (apt-get install cmake libgtest-dev). It is
+# installed into build/prefix, where the other tests find it.
 test-library: prerequisites
 	@mkdir -p build; if command -v cmake >/dev/null && [ -e /usr/include/gtest/gtest.h ]; then \
-	  cmake -S . -B build/library -DVOLLEY_TESTS=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo >build/library.log 2>&1 \
-	    && cmake --build build/library --parallel 2 >>build/library.log 2>&1 \
+	  { cmake -S . -B build/library -DVOLLEY_TESTS=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+	    && cmake --build build/library --parallel 2 \
+	    && cmake --install build/library --prefix $(PREFIX); } >build/library.log 2>&1 \
 	    || { tail -40 build/library.log; exit 1; }; \
 	  rm -f build/library.log; \
 	  ctest --test-dir build/library --output-on-failure; \
 	else echo "the library's tests are not run: apt-get install cmake libgtest-dev"; fi
+
+# The library under sanitizers: its GoogleTests, and messages between ranks (as processes).
+test-sanitized: prerequisites
+	@bash tools/test_sanitized.sh
 
 check: $(VENV)/.installed-tests
 	$(VENV)/bin/ruff check

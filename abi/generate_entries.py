@@ -7,6 +7,7 @@ the namespace volley::mpi, which people write; one such function serves the plai
 
 functions.h          declarations of all these functions
 function_names.h     names by the number that a rank publishes in its Activity; needs nothing else
+datatype_names.h     names of predefined datatypes by their handles; needs nothing else
 entries_*.cpp        the entry points MPI_X (weak) and PMPI_X
 unsupported.cpp      entry points of functions this library does not offer: they fail
 """
@@ -525,6 +526,25 @@ def names_header(tables: Tables) -> str:
     )
 
 
+def datatype_names_header(tables: Tables) -> str:
+    """The text of datatype_names.h."""
+    section = next(section for section in tables.sections if section.name == "datatype")
+    rows = "".join(
+        f'    {{{section.literal(constant)}, "{constant.name}"}},\n'
+        for constant in section.constants
+        if constant.alias_of is None
+    )
+    return (
+        f"{LICENSE}"
+        "/// The predefined datatypes of MPI.\n"
+        "#pragma once\n\n#include <cstdint>\n#include <string_view>\n\n"
+        "namespace volley {\n\n"
+        "struct DatatypeName {\n    std::uintptr_t handle;\n    std::string_view name;\n};\n\n"
+        f"inline constexpr DatatypeName datatype_names[] = {{\n{rows}}};\n\n"
+        "} // namespace volley\n"
+    )
+
+
 def texts(tables: Tables) -> Iterator[tuple[str, str]]:
     """Names and contents of all files."""
     found = implementations(tables)
@@ -532,6 +552,7 @@ def texts(tables: Tables) -> Iterator[tuple[str, str]]:
     numbers = {function.name: number for number, function in enumerate(tables.functions, 1)}
     yield "functions.h", functions_header(unique)
     yield "function_names.h", names_header(tables)
+    yield "datatype_names.h", datatype_names_header(tables)
     for file, groups in FILES.items():
         members = [function for function in tables.functions if function.group in groups and is_supported(function)]
         entries = (Entry(function, numbers[function.name], found[function.name]).text for function in members)

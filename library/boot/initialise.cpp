@@ -10,6 +10,7 @@
 #include "core/communicator.h"
 #include "core/engine.h"
 #include "core/error.h"
+#include "core/ledger.h"
 #include "core/messages.h"
 
 #include <pthread.h>
@@ -49,6 +50,7 @@ void join() {
     engine.patience = Patience::for_job(place.arena->ranks, place.arena->cpus);
     engine.fences = prepare_fences();
     messages.prepare();
+    ledger.open();
     make_predefined_communicators();
     joined = true;
 }
@@ -61,8 +63,7 @@ void meet_all() {
     if (job.finalising.fetch_add(1, std::memory_order_acq_rel) + 1 == all)
         for (int rank = 0; rank < engine.ranks; rank++) engine.wake_rank(rank);
     engine.wait_until([&] { return job.finalising.load(std::memory_order_acquire) == all; });
-    while (engine.progress()) {
-    }
+    while (engine.progress()) {}
 }
 
 /// Messages that were never received show an error of the program, which could wait for them for ever under another
@@ -77,10 +78,11 @@ void report_unreceived() {
             if (count++ == 0) first = message;
     });
     if (count == 0) return;
-    std::fprintf(stderr,
-                 "Volley: rank %d: MPI_Finalize was called before %s received: %d, from rank %d with tag %d, %lld bytes%s\n",
-                 engine.rank, count == 1 ? "a message was" : "all messages were", count, first->source, first->tag,
-                 static_cast<long long>(first->bytes), count == 1 ? "" : " (the first of them)");
+    std::fprintf(
+        stderr,
+        "Volley: rank %d: MPI_Finalize was called before %s received: %d, from rank %d with tag %d, %lld bytes%s\n",
+        engine.rank, count == 1 ? "a message was" : "all messages were", count, first->source, first->tag,
+        static_cast<long long>(first->bytes), count == 1 ? "" : " (the first of them)");
 }
 
 } // namespace
@@ -96,6 +98,7 @@ int acquire_library(int thread_level) {
     if (users++ == 0) engine.own->state = RankState::initialised;
     engine.available = true;
     engine.thread_level = std::max(engine.thread_level, thread_level);
+    ledger.thread_level(engine.thread_level);
     if (engine.thread_level == MPI_THREAD_MULTIPLE) engine.lock.enable();
     return MPI_SUCCESS;
 }
@@ -146,10 +149,13 @@ int Init(int *argc, char ***argv) {
 }
 
 int Finalize() {
+    if (engine.phase != Phase::initialised)
+        return fail(MPI_ERR_OTHER, "MPI_Finalize without MPI_Init: what sessions need is ended by "
+                                   "MPI_Session_finalize");
     delete_attributes(Communicator::self());
     if (BufferedSends *buffer = process_buffer()) buffer->flush();
     meet_all();
-    report_unreceived();
+    if (users == 1) report_unreceived(); // with a session open, messages to its communicators are not late yet
     engine.phase = Phase::finalised;
     free_predefined_communicators();
     release_library();

@@ -25,7 +25,7 @@ inline constexpr const char *application = "VOLLEY_APPLICATION";     ///< decima
 } // namespace environment
 
 inline constexpr std::size_t cache_line = 64;
-inline constexpr std::uint64_t arena_magic = 0x59454c4c4f56'01; ///< "VOLLEY", layout 1
+inline constexpr std::uint64_t arena_magic = 0x59454c4c4f56'02; ///< "VOLLEY", layout 2
 inline constexpr std::size_t description_bytes = 64;
 
 /// How a rank's memory can be reached by the others on its host.
@@ -43,16 +43,33 @@ enum class RankState : std::uint32_t {
     ended = 4,       ///< its process is gone
 };
 
+/// What a rank that waits waits for: which fields of its Activity mean something.
+enum class WaitKind : std::uint32_t {
+    unknown = 0,    ///< something else, or one of several requests
+    receive = 1,    ///< a message from `peer`
+    send = 2,       ///< that `peer` receives a message
+    step = 3,       ///< a message of a collective operation; `tag` is the operation's number in `context`
+    collective = 4, ///< the rest of a collective operation; `tag` as above, `peer` is the root
+    /// Others in a meeting (collective/area.h); `tag` is its number in `context`, `peer` the root of the operation,
+    /// `world_peer` a rank whose post it waits for, or -1: all are to arrive.
+    meeting = 5,
+};
+
 /// What a rank is doing, for mpitask and for the message when a job ends badly. Written by its rank with
 /// relaxed stores around each blocking call, read by anyone; a torn reading is possible and harmless.
 struct Activity {
-    std::atomic<std::uint32_t> function; ///< index into the table of functions, 0: not inside MPI
-    std::atomic<std::int32_t> peer;      ///< rank in the communicator, or MPI_ANY_SOURCE; root of a collective
+    std::atomic<std::uint32_t> function;  ///< index into the table of functions, 0: not inside MPI
+    std::atomic<WaitKind> kind;           ///< of the wait, if since_ns is not 0
+    std::atomic<std::int32_t> peer;       ///< rank in the communicator, or MPI_ANY_SOURCE
+    std::atomic<std::int32_t> world_peer; ///< the same rank in the job, or -1
     std::atomic<std::int32_t> tag;
     std::atomic<std::uint32_t> context; ///< communicator's context number
     std::atomic<std::int64_t> count;
     std::atomic<std::uintptr_t> datatype; ///< handle
     std::atomic<std::uint64_t> since_ns;  ///< CLOCK_MONOTONIC when the call began to wait; 0: not waiting
+    // Of the collective operation the rank is in, or waits for; its count and datatype are those above.
+    std::atomic<std::uint32_t> collective; ///< context number
+    std::atomic<std::int32_t> root;        ///< or MPI_ANY_SOURCE: it has none
 };
 
 /// One per rank, in the arena, each on cache lines of its own.
@@ -71,6 +88,10 @@ struct alignas(cache_line) RankRecord {
     /// Address of the random bytes it was started with, to be compared with getauxval(AT_RANDOM): a rank of
     /// placement shared that finds another value has exec'd another program, and is a process now.
     std::uint64_t placed_at;
+    /// Where its program and its dynamic linker lie (what is added to the addresses in the files), set by the
+    /// launcher for debuggers; 0: not known, and /proc tells.
+    std::uint64_t program_base, interpreter_base;
+    std::atomic<std::uint64_t> ledger;                   ///< offset of its Ledger (boot/ledger.h); 0: none yet
     alignas(cache_line) std::atomic<std::uint32_t> wake; ///< futex word: changed to wake the rank
     alignas(cache_line) Activity activity;
 };

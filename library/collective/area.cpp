@@ -1,10 +1,108 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "collective/area.h"
 
-namespace volley {
+#include "boot/ledger.h"
 
-CollectiveArea *make_area(int) {
+#include <cstring>
+#include <sched.h>
+#include <vector>
+
+namespace volley {
+namespace {
+
+/// The areas this rank has made and not yet found given up by all.
+std::vector<CollectiveArea *> &made_areas() {
+    static auto *made = new std::vector<CollectiveArea *>;
+    return *made;
+}
+
+void leave(Communicator &communicator) {
+    if (communicator.area != nullptr) communicator.area->leavers.fetch_add(1, std::memory_order_release);
+    communicator.area = nullptr;
+}
+
+const bool registered = (Communicator::on_release(leave), true);
+
+/// One for as many ranks that all of them have left, or nullptr.
+CollectiveArea *take_back(int ranks) {
+    for (CollectiveArea *&area : made_areas()) {
+        if (area->ranks != static_cast<std::uint32_t>(ranks)) continue;
+        if (area->leavers.load(std::memory_order_acquire) != area->ranks) continue;
+        CollectiveArea *taken = area;
+        area = made_areas().back();
+        made_areas().pop_back();
+        std::memset(static_cast<void *>(taken), 0, CollectiveArea::footprint(ranks));
+        return taken;
+    }
     return nullptr;
+}
+
+/// With more ranks than cores the awaited rank needs this one's: it has it after a few yields, mostly.
+constexpr int yields_when_crowded = 16;
+
+template <class Ready> void wait_until(Ready &&ready, const WaitingFor &about) {
+    if (engine.patience.spin_until_ns == 0 && !engine.lock.enabled()) {
+        for (int i = 0; i < yields_when_crowded; ++i) {
+            if (ready()) return;
+            engine.progress();
+            sched_yield();
+        }
+    }
+    engine.wait_until(ready, about);
+}
+
+} // namespace
+
+CollectiveArea *make_area(int ranks) {
+    CollectiveArea *area = take_back(ranks);
+    if (area == nullptr) area = static_cast<CollectiveArea *>(arena_allocate(CollectiveArea::footprint(ranks)));
+    if (area == nullptr) return nullptr;
+    area->ranks = static_cast<std::uint32_t>(ranks);
+    made_areas().push_back(area);
+    return area;
+}
+
+Meeting::Meeting(Communicator &communicator, const WaitingFor &about)
+    : communicator_(communicator), area_(*communicator.area), about_(about), number_(communicator.meetings++) {
+    if (communicator.published)
+        communicator.published->meetings.store(static_cast<std::uint32_t>(number_ + 1), std::memory_order_relaxed);
+    // Whoever reads slots after a meeting has done so when it arrives at the next one: the own slot is free for this
+    // meeting if the one after that which had it before is concluded.
+    if (number_ >= CollectiveArea::depth) wait_concluded(number_ - CollectiveArea::depth + 2);
+}
+
+WaitingFor Meeting::about_meeting(std::uint64_t number, int world_rank) const {
+    WaitingFor about = about_;
+    about.kind = WaitKind::meeting;
+    about.tag = static_cast<int>(number);
+    about.world_peer = world_rank;
+    return about;
+}
+
+void Meeting::wake_others() {
+    for (int rank = 0; rank < communicator_.size(); ++rank)
+        if (rank != communicator_.rank()) engine.wake_rank(communicator_.peer_world_rank(rank));
+}
+
+void Meeting::post() {
+    own().posted.store(number_ + 1, std::memory_order_release);
+    wake_others();
+}
+
+void Meeting::wait_for_post(int rank) {
+    std::atomic<std::uint64_t> &posted = slot(rank).posted;
+    wait_until([&] { return posted.load(std::memory_order_acquire) == number_ + 1; },
+               about_meeting(number_, communicator_.peer_world_rank(rank)));
+}
+
+void Meeting::conclude() {
+    area_.concluded.store(number_ + 1, std::memory_order_release);
+    wake_others();
+}
+
+void Meeting::wait_concluded(std::uint64_t meetings) {
+    wait_until([&] { return area_.concluded.load(std::memory_order_acquire) >= meetings; },
+               about_meeting(meetings - 1, -1));
 }
 
 } // namespace volley

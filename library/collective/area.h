@@ -1,14 +1,122 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Memory in which the ranks of a communicator on one host meet for collective operations.
+/// Memory in which the ranks of a communicator meet for collective operations, if all may use each other's pointers.
+///
+/// They meet in numbered *meetings*, one or two per operation. In each, a rank may *post* something in its slot
+/// (a few bytes of data, or where its buffers are), and *arrives* at some time; whoever arrives last *concludes* the
+/// meeting, maybe with a result for all. Nothing is ever reset: slots and counters carry meetings' numbers.
+///
+/// With a core for every rank this costs a few cache misses. With more ranks than cores, what counts is how often a
+/// rank has to run: once per meeting, as a rank finds all of it done when it runs again.
+///
+/// A rank may be `depth` meetings ahead of the last that is concluded: a root that sent its data on need not wait.
 #pragma once
+
+#include "boot/job.h"
+#include "core/communicator.h"
+#include "core/engine.h"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
 
 namespace volley {
 
-struct CollectiveArea;
+struct alignas(cache_line) MeetingLine {
+    static constexpr std::size_t inline_bytes = 48;
+
+    std::atomic<std::uint64_t> posted; ///< 1 + the meeting whose post this is
+    std::uint64_t reserved;
+    alignas(16) unsigned char data[inline_bytes];
+
+    template <class Type> Type &as() {
+        static_assert(sizeof(Type) <= inline_bytes && alignof(Type) <= 16);
+        return *reinterpret_cast<Type *>(data);
+    }
+};
+
+/// Plain data in the arena; the slots follow it.
+struct CollectiveArea {
+    static constexpr std::uint64_t depth = 4;
+    static constexpr std::size_t result_bytes = 8192;
+
+    struct alignas(cache_line) Arrivals {
+        std::atomic<std::uint64_t> count; ///< in all meetings whose number modulo `depth` this is
+    };
+
+    std::uint32_t ranks;
+    std::atomic<std::uint32_t> leavers; ///< ranks that do not need it any more
+    Arrivals arrivals[depth];
+    alignas(cache_line) std::atomic<std::uint64_t> concluded; ///< meetings
+    alignas(16) unsigned char small_result[MeetingLine::inline_bytes];
+    alignas(cache_line) unsigned char result[result_bytes];
+
+    MeetingLine *slots() {
+        return reinterpret_cast<MeetingLine *>(this + 1);
+    }
+    static std::size_t footprint(int ranks) {
+        return sizeof(CollectiveArea) + static_cast<std::size_t>(ranks) * depth * sizeof(MeetingLine);
+    }
+};
 
 /// An area for that many ranks, all of which may dereference each other's pointers: zeroed memory of the arena.
 /// One of them makes it when the communicator is made and tells the others (arena_offset); each stores it in
-/// communicator.area. nullptr, which is fine there, if the arena is used up.
+/// communicator.area. nullptr, which is fine there, if the arena is used up. The maker takes it back once all
+/// ranks' communicators are gone.
 CollectiveArea *make_area(int ranks);
+
+/// This rank's part in one meeting.
+class Meeting {
+  public:
+    Meeting(Communicator &communicator, const WaitingFor &about);
+
+    MeetingLine &own() {
+        return slot(communicator_.rank());
+    }
+    MeetingLine &slot(int rank) {
+        return area_
+            .slots()[static_cast<std::uint64_t>(rank) * CollectiveArea::depth + number_ % CollectiveArea::depth];
+    }
+
+    /// What the own slot holds may be read now, before this rank arrives.
+    void post();
+    /// Until that rank has posted.
+    void wait_for_post(int rank);
+
+    /// True if this rank is the last: then it has to call conclude(), and everyone's slots may be read.
+    bool arrive() {
+        auto &count = area_.arrivals[number_ % CollectiveArea::depth].count;
+        std::uint64_t all = (number_ / CollectiveArea::depth + 1) * area_.ranks;
+        return count.fetch_add(1, std::memory_order_acq_rel) + 1 == all;
+    }
+    void conclude();
+    void arrive_and_go() {
+        if (arrive()) conclude();
+    }
+    /// Until all have arrived.
+    void wait() {
+        wait_concluded(number_ + 1);
+    }
+    void arrive_and_wait() {
+        if (arrive())
+            conclude();
+        else
+            wait();
+    }
+
+    CollectiveArea &area() {
+        return area_;
+    }
+
+  private:
+    void wait_concluded(std::uint64_t meetings);
+    /// For others to see: which meeting this rank waits for, and the rank whose post it needs, or -1.
+    WaitingFor about_meeting(std::uint64_t number, int world_rank) const;
+    void wake_others();
+
+    Communicator &communicator_;
+    CollectiveArea &area_;
+    const WaitingFor &about_;
+    std::uint64_t number_;
+};
 
 } // namespace volley

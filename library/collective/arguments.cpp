@@ -31,7 +31,7 @@ void Arguments::count(const char *name, Count value) {
 void Arguments::counts(const char *name, CountArray values, int number) {
     for (int i = 0; i < number && ok(); ++i)
         if (values[i] < 0)
-            code_ = fail(MPI_ERR_COUNT, "%s[%d] is %lld, but must not be negative", name, i,
+            code_ = fail(MPI_ERR_COUNT, "%ss[%d] is %lld, but must not be negative", name, i,
                          static_cast<long long>(values[i]));
 }
 
@@ -91,7 +91,7 @@ Blocks Arguments::blocks(const Names &names, const PassedMixed &passed, int bloc
 }
 
 Block Arguments::operands(const char *buffer_name, const Passed &passed, const Operation &operation) {
-    Block result = block({buffer_name, "count", nullptr, "datatype"}, passed);
+    Block result = block({buffer_name, "count", "datatype"}, passed);
     if (!ok()) return result;
     code_ = check_applies(operation, *result.type);
     if (ok() && operation.is_assignment())

@@ -40,18 +40,16 @@ class Blocks {
     const MPI_Datatype *types_ = nullptr;
 };
 
-/// The names of one side's arguments in the standard, for messages.
+/// The names of one side's arguments in the standard, for messages. Where a function has arrays instead, the names
+/// are in the plural.
 struct Names {
     const char *buffer;
     const char *count;
-    const char *displacements;
     const char *type;
 };
 
-inline constexpr Names send_names{"sendbuf", "sendcount", "displs", "sendtype"};
-inline constexpr Names send_each_names{"sendbuf", "sendcounts", "sdispls", "sendtype"};
-inline constexpr Names receive_names{"recvbuf", "recvcount", "displs", "recvtype"};
-inline constexpr Names receive_each_names{"recvbuf", "recvcounts", "rdispls", "recvtype"};
+inline constexpr Names send_names{"sendbuf", "sendcount", "sendtype"};
+inline constexpr Names receive_names{"recvbuf", "recvcount", "recvtype"};
 
 /// What the call passed for one side: undecoded, for its meaning depends on the rank.
 struct Passed {
@@ -85,6 +83,7 @@ class Arguments {
     /// Operands of a reduction: a datatype the operation applies to.
     Block operands(const char *buffer_name, const Passed &passed, const Operation &operation);
 
+    /// All of them; `name` is in the singular.
     void counts(const char *name, CountArray values, int count);
     /// In an intracommunicator: one of its ranks. In an intercommunicator also MPI_ROOT and MPI_PROC_NULL.
     void root(int root, const Communicator &communicator);

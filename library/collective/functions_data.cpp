@@ -2,12 +2,15 @@
 /// MPI_Barrier, MPI_Bcast, MPI_Gather and the others that move data, in their three forms.
 #include "collective/plans.h"
 #include "collective/run.h"
+#include "collective/shared.h"
 
 #include <abi/functions.h>
 
 namespace volley::mpi {
 
 int Barrier(Communicator &communicator) {
+    int code;
+    if (shared_barrier(communicator, code)) return code;
     return blocking(plan_barrier, "MPI_Barrier", communicator);
 }
 
@@ -20,6 +23,8 @@ int Barrier_init(Communicator &communicator, Info *, MPI_Request *request) {
 }
 
 int Bcast(void *buffer, Count count, MPI_Datatype datatype, int root, Communicator &communicator) {
+    int code;
+    if (shared_broadcast(communicator, code, Passed{buffer, count, datatype}, root)) return code;
     return blocking(plan_broadcast, "MPI_Bcast", communicator, Passed{buffer, count, datatype}, root);
 }
 
@@ -35,6 +40,10 @@ int Bcast_init(void *buffer, Count count, MPI_Datatype datatype, int root, Commu
 
 int Gather(const void *sendbuf, Count sendcount, MPI_Datatype sendtype, void *recvbuf, Count recvcount,
            MPI_Datatype recvtype, int root, Communicator &communicator) {
+    int code;
+    if (shared_gather(communicator, code, Passed{sendbuf, sendcount, sendtype}, Passed{recvbuf, recvcount, recvtype},
+                      root))
+        return code;
     return blocking(plan_gather, "MPI_Gather", communicator, Passed{sendbuf, sendcount, sendtype},
                     Passed{recvbuf, recvcount, recvtype}, root);
 }
@@ -53,6 +62,10 @@ int Gather_init(const void *sendbuf, Count sendcount, MPI_Datatype sendtype, voi
 
 int Gatherv(const void *sendbuf, Count sendcount, MPI_Datatype sendtype, void *recvbuf, CountArray recvcounts,
             CountArray displs, MPI_Datatype recvtype, int root, Communicator &communicator) {
+    int code;
+    if (shared_gather(communicator, code, Passed{sendbuf, sendcount, sendtype},
+                      PassedEach{recvbuf, recvcounts, displs, recvtype}, root))
+        return code;
     return blocking(plan_gather_each, "MPI_Gatherv", communicator, Passed{sendbuf, sendcount, sendtype},
                     PassedEach{recvbuf, recvcounts, displs, recvtype}, root);
 }
@@ -72,6 +85,10 @@ int Gatherv_init(const void *sendbuf, Count sendcount, MPI_Datatype sendtype, vo
 
 int Scatter(const void *sendbuf, Count sendcount, MPI_Datatype sendtype, void *recvbuf, Count recvcount,
             MPI_Datatype recvtype, int root, Communicator &communicator) {
+    int code;
+    if (shared_scatter(communicator, code, Passed{sendbuf, sendcount, sendtype}, Passed{recvbuf, recvcount, recvtype},
+                       root))
+        return code;
     return blocking(plan_scatter, "MPI_Scatter", communicator, Passed{sendbuf, sendcount, sendtype},
                     Passed{recvbuf, recvcount, recvtype}, root);
 }
@@ -90,6 +107,10 @@ int Scatter_init(const void *sendbuf, Count sendcount, MPI_Datatype sendtype, vo
 
 int Scatterv(const void *sendbuf, CountArray sendcounts, CountArray displs, MPI_Datatype sendtype, void *recvbuf,
              Count recvcount, MPI_Datatype recvtype, int root, Communicator &communicator) {
+    int code;
+    if (shared_scatter(communicator, code, PassedEach{sendbuf, sendcounts, displs, sendtype},
+                       Passed{recvbuf, recvcount, recvtype}, root))
+        return code;
     return blocking(plan_scatter_each, "MPI_Scatterv", communicator, PassedEach{sendbuf, sendcounts, displs, sendtype},
                     Passed{recvbuf, recvcount, recvtype}, root);
 }
@@ -109,6 +130,10 @@ int Scatterv_init(const void *sendbuf, CountArray sendcounts, CountArray displs,
 
 int Allgather(const void *sendbuf, Count sendcount, MPI_Datatype sendtype, void *recvbuf, Count recvcount,
               MPI_Datatype recvtype, Communicator &communicator) {
+    int code;
+    if (shared_allgather(communicator, code, Passed{sendbuf, sendcount, sendtype},
+                         Passed{recvbuf, recvcount, recvtype}))
+        return code;
     return blocking(plan_allgather, "MPI_Allgather", communicator, Passed{sendbuf, sendcount, sendtype},
                     Passed{recvbuf, recvcount, recvtype});
 }
@@ -127,6 +152,10 @@ int Allgather_init(const void *sendbuf, Count sendcount, MPI_Datatype sendtype, 
 
 int Allgatherv(const void *sendbuf, Count sendcount, MPI_Datatype sendtype, void *recvbuf, CountArray recvcounts,
                CountArray displs, MPI_Datatype recvtype, Communicator &communicator) {
+    int code;
+    if (shared_allgather(communicator, code, Passed{sendbuf, sendcount, sendtype},
+                         PassedEach{recvbuf, recvcounts, displs, recvtype}))
+        return code;
     return blocking(plan_allgather_each, "MPI_Allgatherv", communicator, Passed{sendbuf, sendcount, sendtype},
                     PassedEach{recvbuf, recvcounts, displs, recvtype});
 }
@@ -146,6 +175,9 @@ int Allgatherv_init(const void *sendbuf, Count sendcount, MPI_Datatype sendtype,
 
 int Alltoall(const void *sendbuf, Count sendcount, MPI_Datatype sendtype, void *recvbuf, Count recvcount,
              MPI_Datatype recvtype, Communicator &communicator) {
+    int code;
+    if (shared_alltoall(communicator, code, Passed{sendbuf, sendcount, sendtype}, Passed{recvbuf, recvcount, recvtype}))
+        return code;
     return blocking(plan_alltoall, "MPI_Alltoall", communicator, Passed{sendbuf, sendcount, sendtype},
                     Passed{recvbuf, recvcount, recvtype});
 }
@@ -164,6 +196,10 @@ int Alltoall_init(const void *sendbuf, Count sendcount, MPI_Datatype sendtype, v
 
 int Alltoallv(const void *sendbuf, CountArray sendcounts, CountArray sdispls, MPI_Datatype sendtype, void *recvbuf,
               CountArray recvcounts, CountArray rdispls, MPI_Datatype recvtype, Communicator &communicator) {
+    int code;
+    if (shared_alltoall(communicator, code, PassedEach{sendbuf, sendcounts, sdispls, sendtype},
+                        PassedEach{recvbuf, recvcounts, rdispls, recvtype}))
+        return code;
     return blocking(plan_alltoall_each, "MPI_Alltoallv", communicator,
                     PassedEach{sendbuf, sendcounts, sdispls, sendtype},
                     PassedEach{recvbuf, recvcounts, rdispls, recvtype});

@@ -2,6 +2,7 @@
 /// MPI_Reduce and its relatives in their three forms.
 #include "collective/plans.h"
 #include "collective/run.h"
+#include "collective/shared.h"
 
 #include <abi/functions.h>
 
@@ -9,6 +10,9 @@ namespace volley::mpi {
 
 int Reduce(const void *sendbuf, void *recvbuf, Count count, MPI_Datatype datatype, Operation &operation, int root,
            Communicator &communicator) {
+    int code;
+    if (shared_reduce(communicator, code, PassedOperands{sendbuf, recvbuf, count, datatype}, operation, root))
+        return code;
     return blocking(plan_reduce, "MPI_Reduce", communicator, PassedOperands{sendbuf, recvbuf, count, datatype},
                     operation, root);
 }
@@ -27,6 +31,8 @@ int Reduce_init(const void *sendbuf, void *recvbuf, Count count, MPI_Datatype da
 
 int Allreduce(const void *sendbuf, void *recvbuf, Count count, MPI_Datatype datatype, Operation &operation,
               Communicator &communicator) {
+    int code;
+    if (shared_allreduce(communicator, code, PassedOperands{sendbuf, recvbuf, count, datatype}, operation)) return code;
     return blocking(plan_allreduce, "MPI_Allreduce", communicator, PassedOperands{sendbuf, recvbuf, count, datatype},
                     operation);
 }
@@ -45,6 +51,9 @@ int Allreduce_init(const void *sendbuf, void *recvbuf, Count count, MPI_Datatype
 
 int Reduce_scatter(const void *sendbuf, void *recvbuf, CountArray recvcounts, MPI_Datatype datatype,
                    Operation &operation, Communicator &communicator) {
+    int code;
+    if (shared_reduce_scatter(communicator, code, PassedOperands{sendbuf, recvbuf, 0, datatype}, recvcounts, operation))
+        return code;
     return blocking(plan_reduce_scatter, "MPI_Reduce_scatter", communicator,
                     PassedOperands{sendbuf, recvbuf, 0, datatype}, recvcounts, operation);
 }
@@ -63,6 +72,10 @@ int Reduce_scatter_init(const void *sendbuf, void *recvbuf, CountArray recvcount
 
 int Reduce_scatter_block(const void *sendbuf, void *recvbuf, Count recvcount, MPI_Datatype datatype,
                          Operation &operation, Communicator &communicator) {
+    int code;
+    if (shared_reduce_scatter_block(communicator, code, PassedOperands{sendbuf, recvbuf, recvcount, datatype},
+                                    operation))
+        return code;
     return blocking(plan_reduce_scatter_block, "MPI_Reduce_scatter_block", communicator,
                     PassedOperands{sendbuf, recvbuf, recvcount, datatype}, operation);
 }
@@ -81,6 +94,9 @@ int Reduce_scatter_block_init(const void *sendbuf, void *recvbuf, Count recvcoun
 
 int Scan(const void *sendbuf, void *recvbuf, Count count, MPI_Datatype datatype, Operation &operation,
          Communicator &communicator) {
+    int code;
+    if (shared_scan(communicator, code, PassedOperands{sendbuf, recvbuf, count, datatype}, operation, false))
+        return code;
     return blocking(plan_scan, "MPI_Scan", communicator, PassedOperands{sendbuf, recvbuf, count, datatype}, operation);
 }
 
@@ -98,6 +114,9 @@ int Scan_init(const void *sendbuf, void *recvbuf, Count count, MPI_Datatype data
 
 int Exscan(const void *sendbuf, void *recvbuf, Count count, MPI_Datatype datatype, Operation &operation,
            Communicator &communicator) {
+    int code;
+    if (shared_scan(communicator, code, PassedOperands{sendbuf, recvbuf, count, datatype}, operation, true))
+        return code;
     return blocking(plan_exscan, "MPI_Exscan", communicator, PassedOperands{sendbuf, recvbuf, count, datatype},
                     operation);
 }

@@ -41,7 +41,7 @@ int gather(Schedule &schedule, const Passed &passed_own, const PassedAll &passed
         if (arguments.ok() && own.type != nullptr) arguments.apart(own, all[root]);
     }
     if (!arguments.ok()) return arguments.code();
-    publish(communicator, root, passed_own.count, passed_own.type);
+    schedule.is_about(root, passed_own.count, passed_own.type);
     if (communicator.is_inter()) {
         if (part.is_root)
             for (int i = 0; i < communicator.peers(); ++i)
@@ -71,7 +71,7 @@ int scatter(Schedule &schedule, const PassedAll &passed_all, const Passed &passe
         if (arguments.ok() && own.type != nullptr) arguments.apart(all[root], own);
     }
     if (!arguments.ok()) return arguments.code();
-    publish(communicator, root, passed_own.count, passed_own.type);
+    schedule.is_about(root, passed_own.count, passed_own.type);
     if (communicator.is_inter()) {
         if (part.is_root)
             for (int i = 0; i < communicator.peers(); ++i)
@@ -107,7 +107,7 @@ template <class PassedAll> int allgather(Schedule &schedule, const Passed &passe
     Blocks all = arguments.blocks(receive_names, passed_all, communicator.peers());
     if (arguments.ok() && !in_place && !communicator.is_inter()) arguments.apart(own, all[communicator.rank()]);
     if (!arguments.ok()) return arguments.code();
-    publish(communicator, MPI_ANY_SOURCE, passed_own.count, passed_own.type);
+    schedule.is_about(MPI_ANY_SOURCE, passed_own.count, passed_own.type);
     if (communicator.is_inter())
         add_exchange(schedule, [&](int) { return own; }, all);
     else
@@ -115,19 +115,17 @@ template <class PassedAll> int allgather(Schedule &schedule, const Passed &passe
     return MPI_SUCCESS;
 }
 
-template <class PassedAll>
-int alltoall(Schedule &schedule, const PassedAll &passed_from, const PassedAll &passed_to, const Names &from_names,
-             const Names &to_names) {
+template <class PassedAll> int alltoall(Schedule &schedule, const PassedAll &passed_from, const PassedAll &passed_to) {
     Communicator &communicator = *schedule.communicator;
     Arguments arguments;
     bool in_place = !communicator.is_inter() && passed_from.buffer == MPI_IN_PLACE;
     Blocks from;
-    if (!in_place) from = arguments.blocks(from_names, passed_from, communicator.peers());
+    if (!in_place) from = arguments.blocks(send_names, passed_from, communicator.peers());
     arguments.not_in_place("recvbuf", passed_to.buffer, "there");
-    Blocks to = arguments.blocks(to_names, passed_to, communicator.peers());
+    Blocks to = arguments.blocks(receive_names, passed_to, communicator.peers());
     if (arguments.ok() && !in_place && std::is_same_v<PassedAll, Passed>) arguments.apart(from[0], to[0]);
     if (!arguments.ok()) return arguments.code();
-    publish(communicator, MPI_ANY_SOURCE, 0, MPI_DATATYPE_NULL);
+    schedule.is_about(MPI_ANY_SOURCE, 0, MPI_DATATYPE_NULL);
     if (communicator.is_inter())
         add_exchange(schedule, [&](int peer) { return from[peer]; }, to);
     else if (in_place)
@@ -141,7 +139,7 @@ int alltoall(Schedule &schedule, const PassedAll &passed_from, const PassedAll &
 
 int plan_barrier(Schedule &schedule) {
     Communicator &communicator = *schedule.communicator;
-    publish(communicator, MPI_ANY_SOURCE, 0, MPI_DATATYPE_NULL);
+    schedule.is_about(MPI_ANY_SOURCE, 0, MPI_DATATYPE_NULL);
     if (!communicator.is_inter()) {
         add_barrier(schedule, Team::all(communicator));
         return MPI_SUCCESS;
@@ -159,10 +157,10 @@ int plan_broadcast(Schedule &schedule, const Passed &data, int root) {
     arguments.root(root, communicator);
     if (!arguments.ok()) return arguments.code();
     if (root == MPI_PROC_NULL) return MPI_SUCCESS;
-    Block block = arguments.block({"buffer", "count", nullptr, "datatype"}, data);
+    Block block = arguments.block({"buffer", "count", "datatype"}, data);
     arguments.not_in_place("buffer", data.buffer, "in a broadcast");
     if (!arguments.ok()) return arguments.code();
-    publish(communicator, root, data.count, data.type);
+    schedule.is_about(root, data.count, data.type);
     if (!communicator.is_inter()) {
         add_broadcast(schedule, Team::all(communicator), block, root);
         return MPI_SUCCESS;
@@ -203,15 +201,15 @@ int plan_allgather_each(Schedule &schedule, const Passed &own, const PassedEach 
 }
 
 int plan_alltoall(Schedule &schedule, const Passed &from, const Passed &to) {
-    return alltoall(schedule, from, to, send_names, receive_names);
+    return alltoall(schedule, from, to);
 }
 
 int plan_alltoall_each(Schedule &schedule, const PassedEach &from, const PassedEach &to) {
-    return alltoall(schedule, from, to, send_each_names, receive_each_names);
+    return alltoall(schedule, from, to);
 }
 
 int plan_alltoall_mixed(Schedule &schedule, const PassedMixed &from, const PassedMixed &to) {
-    return alltoall(schedule, from, to, send_each_names, receive_each_names);
+    return alltoall(schedule, from, to);
 }
 
 } // namespace volley

@@ -77,23 +77,21 @@ template <class PassedAll> int allgather(Schedule &schedule, const Passed &passe
     Block own = arguments.block(send_names, passed_own);
     Blocks all = arguments.blocks(receive_names, passed_all, neighbours.source_count());
     if (!arguments.ok()) return arguments.code();
-    publish(*schedule.communicator, MPI_ANY_SOURCE, passed_own.count, passed_own.type);
+    schedule.is_about(MPI_ANY_SOURCE, passed_own.count, passed_own.type);
     add_exchange(schedule, neighbours, [&](int) { return own; }, all);
     return MPI_SUCCESS;
 }
 
-template <class PassedAll>
-int alltoall(Schedule &schedule, const PassedAll &passed_from, const PassedAll &passed_to, const Names &from_names,
-             const Names &to_names) {
+template <class PassedAll> int alltoall(Schedule &schedule, const PassedAll &passed_from, const PassedAll &passed_to) {
     Neighbours neighbours;
     if (int code = neighbours.find(*schedule.communicator); code != MPI_SUCCESS) return code;
     Arguments arguments;
     arguments.not_in_place("sendbuf", passed_from.buffer, "among neighbours");
     arguments.not_in_place("recvbuf", passed_to.buffer, "among neighbours");
-    Blocks from = arguments.blocks(from_names, passed_from, neighbours.destination_count());
-    Blocks to = arguments.blocks(to_names, passed_to, neighbours.source_count());
+    Blocks from = arguments.blocks(send_names, passed_from, neighbours.destination_count());
+    Blocks to = arguments.blocks(receive_names, passed_to, neighbours.source_count());
     if (!arguments.ok()) return arguments.code();
-    publish(*schedule.communicator, MPI_ANY_SOURCE, 0, MPI_DATATYPE_NULL);
+    schedule.is_about(MPI_ANY_SOURCE, 0, MPI_DATATYPE_NULL);
     add_exchange(schedule, neighbours, [&](int i) { return from[i]; }, to);
     return MPI_SUCCESS;
 }
@@ -129,15 +127,15 @@ int plan_neighbour_allgather_each(Schedule &schedule, const Passed &own, const P
 }
 
 int plan_neighbour_alltoall(Schedule &schedule, const Passed &from, const Passed &to) {
-    return alltoall(schedule, from, to, send_names, receive_names);
+    return alltoall(schedule, from, to);
 }
 
 int plan_neighbour_alltoall_each(Schedule &schedule, const PassedEach &from, const PassedEach &to) {
-    return alltoall(schedule, from, to, send_each_names, receive_each_names);
+    return alltoall(schedule, from, to);
 }
 
 int plan_neighbour_alltoall_mixed(Schedule &schedule, const PassedMixed &from, const PassedMixed &to) {
-    return alltoall(schedule, from, to, send_each_names, receive_each_names);
+    return alltoall(schedule, from, to);
 }
 
 } // namespace volley

@@ -24,7 +24,7 @@ int decode(Schedule &schedule, const PassedOperands &passed, Operation &operatio
     arguments.not_in_place("recvbuf", passed.result, "there");
     if (!in_place) arguments.apart(own, result);
     if (!arguments.ok()) return arguments.code();
-    publish(*schedule.communicator, MPI_ANY_SOURCE, passed.count, passed.type);
+    schedule.is_about(MPI_ANY_SOURCE, passed.count, passed.type);
     schedule.reduce_by(operation, *result.type);
     operands = {own.address, result.address, passed.count};
     return MPI_SUCCESS;
@@ -107,7 +107,7 @@ int plan_reduce(Schedule &schedule, const PassedOperands &passed, Operation &ope
     Arguments arguments;
     arguments.root(root, communicator);
     if (!arguments.ok()) return arguments.code();
-    publish(communicator, root, passed.count, passed.type);
+    schedule.is_about(root, passed.count, passed.type);
     if (communicator.is_inter()) return plan_intergroup_reduce(schedule, passed, operation, root);
     Block own, result;
     bool is_root = communicator.rank() == root;
@@ -148,7 +148,7 @@ int plan_reduce_scatter_block(Schedule &schedule, const PassedOperands &passed, 
 int plan_reduce_scatter(Schedule &schedule, const PassedOperands &passed, CountArray counts, Operation &operation) {
     int size = schedule.communicator->size();
     Arguments arguments;
-    arguments.counts("recvcounts", counts, size);
+    arguments.counts("recvcount", counts, size);
     if (!arguments.ok()) return arguments.code();
     Slices slices = Slices::of(counts, size);
     Operands operands;

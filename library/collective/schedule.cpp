@@ -169,7 +169,8 @@ char *Schedule::temporary(Count count, const Datatype &type) {
 void Schedule::rewind() {
     for (Line &line : lines_)
         if (line.communicator != nullptr)
-            line.tag = static_cast<int>(line.communicator->collectives_started++ & tag_mask);
+            line.tag = static_cast<int>(line.communicator->number_collective() & tag_mask);
+    about_.tag = lines_[0].tag;
 }
 
 void Schedule::note(int code) {
@@ -251,10 +252,11 @@ bool Schedule::do_single_message() {
 
 int Schedule::run() {
     rewind();
+    engine.publish_collective(about_);
     for (;;) {
         if (do_single_message()) continue;
         if (!begin_round()) return completion.error;
-        engine.wait_until([this] { return reap(); });
+        engine.wait_until([this] { return reap(); }, about_);
     }
 }
 
@@ -291,12 +293,13 @@ void Schedule::advance() {
     complete(); // May dispose of this object.
 }
 
-void publish(const Communicator &communicator, int root, Count count, MPI_Datatype datatype) {
-    Activity &activity = engine.own->activity;
-    activity.peer.store(root, std::memory_order_relaxed);
-    activity.context.store(communicator.context(Traffic::collective), std::memory_order_relaxed);
-    activity.count.store(count, std::memory_order_relaxed);
-    activity.datatype.store(reinterpret_cast<std::uintptr_t>(datatype), std::memory_order_relaxed);
+void Schedule::is_about(int root, Count count, MPI_Datatype datatype) {
+    about_ = {.peer = root,
+              .tag = about_.tag,
+              .context = communicator->context(Traffic::collective),
+              .count = count,
+              .datatype = reinterpret_cast<std::uintptr_t>(datatype),
+              .kind = WaitKind::collective};
 }
 
 } // namespace volley

@@ -63,6 +63,9 @@ class Schedule final : public Request, public Progressive {
         return *reduction_;
     }
 
+    /// What others are told while this rank waits: root, or MPI_ANY_SOURCE, and what the user passed.
+    void is_about(int root, Count count, MPI_Datatype datatype);
+
     /// Memory that lives as long as the schedule, aligned to a cache line.
     char *temporary(Count bytes);
     /// Memory for `count` elements, to be used as a buffer of that type.
@@ -75,6 +78,9 @@ class Schedule final : public Request, public Progressive {
     int start() override;
     const char *name() const override {
         return name_;
+    }
+    WaitingFor about() const override {
+        return about_;
     }
 
     // Progressive
@@ -142,9 +148,7 @@ class Schedule final : public Request, public Progressive {
     std::size_t next_ = 0; ///< step
     Line lines_[2];
     std::optional<Reduction> reduction_;
+    WaitingFor about_;
 };
-
-/// Notes in the rank's Activity what a blocking collective is about.
-void publish(const Communicator &communicator, int root, Count count, MPI_Datatype datatype);
 
 } // namespace volley

@@ -27,7 +27,7 @@ void settle(Communicator &made, const Terms &terms) {
 }
 
 int next_collective_tag(Communicator &communicator) {
-    return static_cast<int>(communicator.collectives_started++ &
+    return static_cast<int>(communicator.number_collective() &
                             static_cast<std::uint32_t>(std::numeric_limits<int>::max()));
 }
 

@@ -66,6 +66,15 @@ class Agreement final : public Request, private Progressive {
     const char *name() const override {
         return "MPI_Comm_idup";
     }
+    /// Where all of a communicator take part, it is a collective operation like others.
+    WaitingFor about() const override {
+        Communicator &carrier = circle_.carrier;
+        if (static_cast<int>(circle_.members.size()) != carrier.size()) return {};
+        return {.peer = MPI_ANY_SOURCE,
+                .tag = circle_.tag,
+                .context = carrier.context(Traffic::collective),
+                .kind = WaitKind::collective};
+    }
 
   private:
     ~Agreement() override;

@@ -5,6 +5,7 @@
 #include "core/engine.h"
 #include "core/errhandler.h"
 #include "core/job_shared.h"
+#include "core/ledger.h"
 #include "core/matching.h"
 
 #include <sched.h>
@@ -80,6 +81,12 @@ void Communicator::settle(std::uint32_t context) {
         queues_[traffic] = &queues_of_context(context + traffic);
         queues_[traffic]->owned = true;
     }
+    published = ledger.enter(*this);
+}
+
+std::uint32_t Communicator::number_collective() {
+    if (published) published->collectives.store(collectives_started_ + 1, std::memory_order_relaxed);
+    return collectives_started_++;
 }
 
 Communicator &Communicator::world() {
@@ -98,6 +105,7 @@ MPI_Comm Communicator::handle() {
 
 void Communicator::set_name(std::string_view name) {
     name_ = name.substr(0, MPI_MAX_OBJECT_NAME - 1);
+    if (published) LedgerKeeper::rename(*published, name_);
 }
 
 void Communicator::on_release(Release release) {
@@ -107,6 +115,7 @@ void Communicator::on_release(Release release) {
 void Communicator::release(Communicator &communicator) {
     if (!static_cast<Object &>(communicator).release()) return;
     for (Release layer : releases()) layer(communicator);
+    if (communicator.published) ledger.leave(*communicator.published);
     if (communicator.local_communicator) release(*communicator.local_communicator);
     if (communicator.queues_[0])
         for (MatchQueues *queues : communicator.queues_) drop_queues(queues->context);

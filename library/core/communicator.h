@@ -25,6 +25,7 @@ class BufferedSends;
 class Errhandler;
 class Info;
 struct CollectiveArea;
+struct LedgerCommunicator;
 struct MatchQueues;
 
 /// What MPI_Cart_create, MPI_Graph_create and MPI_Dist_graph_create... attach; one of them, by `kind`.
@@ -113,9 +114,13 @@ class Communicator final : public Object {
     std::unique_ptr<Topology> topology;         ///< core/topology.cpp
     Communicator *local_communicator = nullptr; ///< of an intercommunicator: its local group alone, hidden
     CollectiveArea *area = nullptr;             ///< collective/area.h
+    std::uint64_t meetings = 0;                 ///< of this rank in `area`
     BufferedSends *buffered_sends = nullptr;    ///< core/buffered.h: MPI_Comm_attach_buffer
-    std::uint32_t collectives_started = 0;      ///< numbers collective operations: the tag of their messages
+    LedgerCommunicator *published = nullptr;    ///< core/ledger.h
     bool freed = false;                         ///< the user's handle is gone
+
+    /// Numbers collective operations, from 0: the tag of their messages.
+    std::uint32_t number_collective();
 
     /// Called, if set, with each communicator that is about to go, by the layers that own the pointers above.
     using Release = void (*)(Communicator &communicator);
@@ -134,6 +139,7 @@ class Communicator final : public Object {
     int peers_;
     std::uint32_t context_ = 0;
     const std::int32_t *peer_world_ranks_;
+    std::uint32_t collectives_started_ = 0;
     std::array<MatchQueues *, 2> queues_{};
     Group *local_;
     Group *remote_;

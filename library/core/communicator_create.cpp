@@ -180,7 +180,6 @@ int Comm_split(Communicator &comm, int color, int key, MPI_Comm *newcomm) {
 
 int Comm_split_type(Communicator &comm, int split_type, int key, Info *info, MPI_Comm *newcomm) {
     *newcomm = MPI_COMM_NULL;
-    if (comm.is_inter()) return fail(MPI_ERR_COMM, "comm is an intercommunicator, but must be an intracommunicator");
     int color = MPI_UNDEFINED;
     if (int code = color_of_type(comm, split_type, info, color); code != MPI_SUCCESS) return code;
     Communicator *made = nullptr;

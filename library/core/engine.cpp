@@ -43,11 +43,17 @@ void Engine::withdraw(Progressive &operation) {
 
 void Engine::publish_wait(const WaitingFor &about) {
     Activity &activity = own->activity;
+    activity.kind.store(about.kind, std::memory_order_relaxed);
     activity.peer.store(about.peer, std::memory_order_relaxed);
+    activity.world_peer.store(about.world_peer, std::memory_order_relaxed);
     activity.tag.store(about.tag, std::memory_order_relaxed);
     activity.context.store(about.context, std::memory_order_relaxed);
-    activity.count.store(about.count, std::memory_order_relaxed);
-    activity.datatype.store(about.datatype, std::memory_order_relaxed);
+    if (about.kind == WaitKind::collective || about.kind == WaitKind::meeting) {
+        publish_collective(about);
+    } else if (about.kind != WaitKind::step) { // a step's data is not what the user passed
+        activity.count.store(about.count, std::memory_order_relaxed);
+        activity.datatype.store(about.datatype, std::memory_order_relaxed);
+    }
     timespec now{};
     clock_gettime(CLOCK_MONOTONIC, &now);
     activity.since_ns.store(static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +

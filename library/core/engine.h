@@ -37,6 +37,8 @@ struct WaitingFor {
     std::uint32_t context = 0; ///< 0: nothing known
     std::int64_t count = 0;
     std::uintptr_t datatype = 0; ///< handle
+    WaitKind kind = WaitKind::unknown;
+    std::int32_t world_peer = -1; ///< rank in the job
 };
 
 class Engine {
@@ -84,6 +86,15 @@ class Engine {
     /// Called after changing memory another rank may be waiting on.
     void wake_rank(int world_rank) {
         wake(records[world_rank], fences);
+    }
+
+    /// Tells others which collective operation a call has begun; `peer` is its root.
+    void publish_collective(const WaitingFor &about) {
+        Activity &activity = own->activity;
+        activity.collective.store(about.context, std::memory_order_relaxed);
+        activity.root.store(about.peer, std::memory_order_relaxed);
+        activity.count.store(about.count, std::memory_order_relaxed);
+        activity.datatype.store(about.datatype, std::memory_order_relaxed);
     }
 
     void enlist(Progressive &operation);

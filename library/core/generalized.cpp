@@ -5,6 +5,8 @@
 #include "core/error.h"
 #include "core/request.h"
 
+#include <utility>
+
 namespace volley {
 namespace {
 
@@ -28,13 +30,17 @@ class GeneralizedRequest final : public Request {
                       .bytes = status_bytes(status)};
         return error;
     }
+    int retire() override {
+        MPI_Grequest_free_function *release = std::exchange(free_, nullptr);
+        return release ? release(extra_state_) : MPI_SUCCESS;
+    }
     const char *name() const override {
         return "MPI_Grequest_start";
     }
 
   private:
     ~GeneralizedRequest() override {
-        if (free_) free_(extra_state_);
+        retire(); // of a request that was freed before it was complete
     }
 
     MPI_Grequest_query_function *query_;

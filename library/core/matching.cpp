@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/matching.h"
 
+#include "core/ledger.h"
+
 #include <cstdlib>
 #include <unordered_map>
 
@@ -32,6 +34,7 @@ MatchQueues::ReceiveChain &MatchQueues::receives_from(int source) {
 void MatchQueues::post(Receive &receive) {
     receive.order = next_order_++;
     receive.posted = true;
+    ledger.posted();
     receives_from(receive.source).append(receive);
 }
 
@@ -44,6 +47,7 @@ void MatchQueues::post_again(Receive &receive) {
         later.append(*first);
     }
     receive.posted = true;
+    ledger.posted();
     later.append(receive);
     while (Receive *first = chain.first()) {
         chain.remove(*first);
@@ -54,6 +58,7 @@ void MatchQueues::post_again(Receive &receive) {
 
 void MatchQueues::unpost(Receive &receive) {
     receive.posted = false;
+    ledger.unposted();
     receives_from(receive.source).remove(receive);
 }
 
@@ -76,6 +81,7 @@ Receive *MatchQueues::take_posted(int source, int tag) {
     if (found) {
         chain->remove(*found);
         found->posted = false;
+        ledger.unposted();
     }
     return found;
 }
@@ -87,11 +93,13 @@ void MatchQueues::add(Unexpected &message) {
     message.queues = this;
     messages_[index].append(message);
     arrivals.append(message);
+    message.ledger_entry = ledger.arrived(message.world_source, message.tag, context, message.bytes, message.transfer);
 }
 
 void MatchQueues::remove(Unexpected &message) {
     messages_[static_cast<std::size_t>(message.source)].remove(message);
     arrivals.remove(message);
+    ledger.gone(message.ledger_entry);
 }
 
 Unexpected *MatchQueues::find(int source, int tag) const {

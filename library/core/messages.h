@@ -13,6 +13,10 @@
 
 namespace volley {
 
+/// Up to here a message is copied into the ring, so that the sender need not wait for the receiver. Above, one copy
+/// straight from buffer to buffer is faster.
+inline constexpr Count largest_eager = 4096;
+
 /// A send that is under way. Lives on the stack of a blocking call or in a request.
 struct Send {
     TypedBuffer buffer;
@@ -85,6 +89,7 @@ class Messages {
     };
 
     bool place(Send &send);
+    bool must_move(const Send &send) const;
     bool announce(Send &send);
     bool drain_queues();
     bool check(Send &send);
@@ -94,6 +99,7 @@ class Messages {
     void collect_parked();
 
     void arrive(int sender, RingReceiver &ring, const Slot *slot);
+    static Count accept(Receive &receive, int source, int tag, Count bytes);
     void deliver(Receive &receive, int source, int tag, const void *payload, Count bytes);
     /// False if the message was cancelled: the receive is still to be served.
     bool deliver(Receive &receive, int source, int tag, Transfer &transfer);
@@ -113,7 +119,6 @@ class Messages {
     std::vector<Parked> parked_; ///< their messages lie in the arena or are cancelled; the receiver has not come yet
     std::vector<Fetch> fetches_; ///< wait for their sender to provide the data
     ArenaHeap heap_;
-    Pool<Unexpected> unexpected_;
     bool direct_refused_ = false;
 };
 

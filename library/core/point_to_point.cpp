@@ -29,12 +29,14 @@ MessageEnvelope envelope_of(const Address &to) {
     return {.tag = to.tag, .context = to.communicator.context(to.traffic), .source = to.communicator.rank()};
 }
 
-WaitingFor about_peer(const Data &data, const Address &peer) {
+WaitingFor about_peer(const Data &data, const Address &peer, WaitKind kind) {
     return {.peer = peer.peer,
             .tag = peer.tag,
             .context = peer.communicator.context(peer.traffic),
             .count = data.count,
-            .datatype = reinterpret_cast<std::uintptr_t>(data.datatype->handle())};
+            .datatype = reinterpret_cast<std::uintptr_t>(data.datatype->handle()),
+            .kind = peer.traffic == Traffic::collective ? WaitKind::step : kind,
+            .world_peer = peer.peer >= 0 ? peer.communicator.peer_world_rank(peer.peer) : -1};
 }
 
 void fill(Send &send, const Data &data, const Address &to, SendMode mode) {
@@ -59,12 +61,12 @@ void fill(Receive &receive, const Data &data, const Address &from) {
 class MessageRequest : public Request {
   public:
     WaitingFor about() const override {
-        return about_peer(data_, {*communicator, peer_, tag_, traffic_});
+        return about_peer(data_, {*communicator, peer_, tag_, traffic_}, kind_);
     }
 
   protected:
-    MessageRequest(const Data &data, const Address &peer, bool persistent)
-        : data_(data), peer_(peer.peer), tag_(peer.tag), traffic_(peer.traffic) {
+    MessageRequest(const Data &data, const Address &peer, bool persistent, WaitKind kind)
+        : data_(data), peer_(peer.peer), tag_(peer.tag), traffic_(peer.traffic), kind_(kind) {
         persistent_ = persistent;
         active_ = !persistent;
         data_.datatype->retain();
@@ -83,12 +85,13 @@ class MessageRequest : public Request {
     int peer_;
     int tag_;
     Traffic traffic_;
+    WaitKind kind_;
 };
 
 class SendRequest final : public MessageRequest {
   public:
     SendRequest(const Data &data, const Address &to, SendMode mode, bool persistent)
-        : MessageRequest(data, to, persistent), mode_(mode) {}
+        : MessageRequest(data, to, persistent, WaitKind::send), mode_(mode) {}
 
     int start() override {
         completion = {.source = MPI_ANY_SOURCE, .tag = MPI_ANY_TAG};
@@ -123,7 +126,8 @@ class SendRequest final : public MessageRequest {
 
 class ReceiveRequest final : public MessageRequest {
   public:
-    ReceiveRequest(const Data &data, const Address &from, bool persistent) : MessageRequest(data, from, persistent) {}
+    ReceiveRequest(const Data &data, const Address &from, bool persistent)
+        : MessageRequest(data, from, persistent, WaitKind::receive) {}
 
     int start() override {
         completion = {};
@@ -210,7 +214,7 @@ int send(const Data &data, const Address &to, SendMode mode) {
             messages.attend(send);
             return send.done;
         },
-        about_peer(data, to));
+        about_peer(data, to, WaitKind::send));
     return MPI_SUCCESS;
 }
 
@@ -222,7 +226,7 @@ int receive(const Data &data, const Address &from, Completion *completion) {
     Receive receive;
     fill(receive, data, from);
     messages.start(receive, from.communicator.queues(from.traffic));
-    engine.wait_until([&] { return receive.done; }, about_peer(data, from));
+    engine.wait_until([&] { return receive.done; }, about_peer(data, from, WaitKind::receive));
     if (completion) *completion = receive.completion;
     return receive.completion.error;
 }
@@ -251,7 +255,7 @@ int receive_matched(const Data &data, Unexpected &message, Completion &completio
     Receive receive;
     fill(receive, data, from);
     messages.serve(receive, message);
-    engine.wait_until([&] { return receive.done; }, about_peer(data, from));
+    engine.wait_until([&] { return receive.done; }, about_peer(data, from, WaitKind::receive));
     completion = receive.completion;
     return completion.error;
 }

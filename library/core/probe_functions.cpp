@@ -21,7 +21,11 @@ Pool<Message> &pool() {
 }
 
 WaitingFor about(const Address &from) {
-    return {.peer = from.peer, .tag = from.tag, .context = from.communicator.context(from.traffic)};
+    return {.peer = from.peer,
+            .tag = from.tag,
+            .context = from.communicator.context(from.traffic),
+            .kind = WaitKind::receive,
+            .world_peer = from.peer >= 0 ? from.communicator.peer_world_rank(from.peer) : -1};
 }
 
 /// Takes the first message that matches out of the queues.

@@ -19,6 +19,11 @@ namespace {
 constexpr Count chunk_bytes = 16384;
 constexpr Count shared_from_bytes = 32768;
 
+Pool<Unexpected> &unexpected_pool() {
+    static auto *pool = new Pool<Unexpected>; // outlives static destructors
+    return *pool;
+}
+
 TypedBuffer source_of(const Transfer &transfer) {
     return {reinterpret_cast<const DatatypePlan *>(transfer.plan), reinterpret_cast<void *>(transfer.address),
             transfer.count};
@@ -61,7 +66,7 @@ void Messages::serve(Receive &receive, Unexpected &message) {
         deliver(receive, message.source, message.tag, message.payload, message.bytes);
         std::free(message.payload);
     }
-    unexpected_.destroy(&message);
+    unexpected_pool().destroy(&message);
 }
 
 bool Messages::cancel(Receive &receive, MatchQueues &queues) {
@@ -86,10 +91,10 @@ Unexpected *Messages::find(MatchQueues &queues, int source, int tag) {
 void Messages::discard(Unexpected &message) {
     if (message.transfer) release(*message.transfer);
     std::free(message.payload);
-    unexpected_.destroy(&message);
+    unexpected_pool().destroy(&message);
 }
 
-void Messages::arrive(int, RingReceiver &ring, const Slot *slot) {
+void Messages::arrive(int sender, RingReceiver &ring, const Slot *slot) {
     MatchQueues &queues = queues_of_context(slot->context);
     int source = slot->source, tag = slot->tag;
     auto bytes = static_cast<Count>(slot->bytes);
@@ -106,8 +111,9 @@ void Messages::arrive(int, RingReceiver &ring, const Slot *slot) {
         if (!deliver(*receive, source, tag, *transfer)) queues.post_again(*receive);
         return;
     }
-    Unexpected *message = unexpected_.make();
+    Unexpected *message = unexpected_pool().make();
     message->source = source;
+    message->world_source = sender;
     message->tag = tag;
     message->bytes = bytes;
     message->transfer = transfer;
@@ -120,18 +126,26 @@ void Messages::arrive(int, RingReceiver &ring, const Slot *slot) {
     queues.add(*message);
 }
 
-void Messages::deliver(Receive &receive, int source, int tag, const void *payload, Count bytes) {
+/// Says what the message is; how much of it fits is returned.
+Count Messages::accept(Receive &receive, int source, int tag, Count bytes) {
     receive.completion.source = source;
     receive.completion.tag = tag;
     if (bytes > receive.capacity) [[unlikely]] {
         truncated(receive, bytes);
         bytes = receive.capacity;
     }
-    receive.completion.bytes = bytes;
-    if (receive.contiguous)
-        std::memcpy(receive.contiguous, payload, static_cast<std::size_t>(bytes));
-    else
-        unpack(receive.buffer, 0, bytes, payload);
+    return receive.completion.bytes = bytes;
+}
+
+/// A message that is in the ring, or was kept until its receive came.
+void Messages::deliver(Receive &receive, int source, int tag, const void *payload, Count bytes) {
+    bytes = accept(receive, source, tag, bytes);
+    if (bytes > 0) { // without data there is no address
+        if (receive.contiguous)
+            std::memcpy(receive.contiguous, payload, static_cast<std::size_t>(bytes));
+        else
+            unpack(receive.buffer, 0, bytes, payload);
+    }
     finish(receive);
 }
 
@@ -146,14 +160,7 @@ bool Messages::deliver(Receive &receive, int source, int tag, Transfer &transfer
         // moving: the sender is copying into the arena.
         wait_briefly([&] { return transfer.state.load(std::memory_order_acquire) != TransferState::moving; });
     }
-    receive.completion.source = source;
-    receive.completion.tag = tag;
-    Count bytes = transfer.bytes;
-    if (bytes > receive.capacity) [[unlikely]] {
-        truncated(receive, bytes);
-        bytes = receive.capacity;
-    }
-    receive.completion.bytes = bytes;
+    Count bytes = accept(receive, source, tag, transfer.bytes);
 
     bool readable = transfer.state.load(std::memory_order_relaxed) == TransferState::buffered ||
                     transfer.sender == engine.rank || engine.may_dereference(transfer.sender);
@@ -191,6 +198,7 @@ void Messages::finish(Receive &receive) {
 }
 
 void Messages::copy_from(Transfer &transfer, Receive &receive, Count bytes) {
+    if (bytes == 0) return;
     if (transfer.plan == 0) {
         auto *from = reinterpret_cast<const void *>(transfer.address);
         if (receive.contiguous)
@@ -206,9 +214,10 @@ void Messages::copy_from(Transfer &transfer, Receive &receive, Count bytes) {
 
 /// Both sides copy, chunk by chunk: the sender has nothing else to do.
 void Messages::copy_together(Transfer &transfer, Receive &receive, Count bytes) {
-    transfer.to_address =
-        reinterpret_cast<std::uint64_t>(receive.contiguous ? receive.contiguous : receive.buffer.address);
-    transfer.to_plan = receive.contiguous ? 0 : reinterpret_cast<std::uint64_t>(receive.buffer.plan);
+    // Without a plan at either side both are blocks of memory; with one, a block has its plan as well.
+    bool blocks = receive.contiguous && transfer.plan == 0;
+    transfer.to_address = reinterpret_cast<std::uint64_t>(blocks ? receive.contiguous : receive.buffer.address);
+    transfer.to_plan = blocks ? 0 : reinterpret_cast<std::uint64_t>(receive.buffer.plan);
     transfer.to_count = receive.buffer.count;
     transfer.to_bytes = bytes;
     transfer.state.store(TransferState::shared, std::memory_order_release);

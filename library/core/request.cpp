@@ -93,6 +93,8 @@ int conclude(Request &request, MPI_Request *handle, MPI_Status *status) {
     if (request.is_persistent()) {
         request.deactivate();
     } else {
+        int last = request.retire();
+        if (error == MPI_SUCCESS) error = last;
         request.dispose();
         *handle = MPI_REQUEST_NULL;
     }

@@ -69,6 +69,10 @@ class Request {
     virtual int finish() {
         return completion.error;
     }
+    /// Called by Wait/Test before it disposes of the request; may fail for reasons of its own.
+    virtual int retire() {
+        return MPI_SUCCESS;
+    }
     /// Called again and again while somebody waits for this request and for nothing else.
     virtual void attend() {}
     /// Name for messages and mpitask: "MPI_Isend".

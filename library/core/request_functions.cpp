@@ -11,8 +11,11 @@
 namespace volley {
 namespace {
 
-/// What completed requests that are null or not active say (MPI 5.0 §3.7.3).
-constexpr Completion empty_status{};
+/// What requests that are null or not active say (MPI 5.0 §3.7.3): here MPI_ERROR is set as well.
+void set_empty_status(MPI_Status *status) {
+    set_status(status, {});
+    if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = MPI_SUCCESS;
+}
 
 /// nullptr for MPI_REQUEST_NULL; `error` is set if the handle is neither that nor a request.
 Request *decode(MPI_Request handle, int &error) {
@@ -82,8 +85,7 @@ class Conclusion {
     }
     void add_empty(int position) {
         MPI_Status *status = element(statuses_, position);
-        set_status(status, empty_status);
-        if (status) status->MPI_ERROR = MPI_SUCCESS;
+        set_empty_status(status);
     }
     int code() const {
         if (!failed_) return MPI_SUCCESS;
@@ -148,7 +150,7 @@ int Wait(MPI_Request *request, MPI_Status *status) {
     Request *waited = decode(*request, error);
     if (error) return error;
     if (is_idle(waited)) {
-        set_status(status, empty_status);
+        set_empty_status(status);
         return MPI_SUCCESS;
     }
     wait_for(*waited);
@@ -161,7 +163,7 @@ int Test(MPI_Request *request, int *flag, MPI_Status *status) {
     if (error) return error;
     if (is_idle(tested)) {
         *flag = 1;
-        set_status(status, empty_status);
+        set_empty_status(status);
         return MPI_SUCCESS;
     }
     if (!tested->is_complete()) {
@@ -194,7 +196,7 @@ int Waitany(int count, MPI_Request *array_of_requests, int *indx, MPI_Status *st
     if (requests.error()) return requests.error();
     *indx = MPI_UNDEFINED;
     if (requests.all_idle()) {
-        set_status(status, empty_status);
+        set_empty_status(status);
         return MPI_SUCCESS;
     }
     engine.wait_until([&] { return (*indx = requests.first_complete()) != MPI_UNDEFINED; });
@@ -208,7 +210,7 @@ int Testany(int count, MPI_Request *array_of_requests, int *indx, int *flag, MPI
     if (*indx == MPI_UNDEFINED) {
         if (requests.all_idle()) {
             *flag = 1;
-            set_status(status, empty_status);
+            set_empty_status(status);
             return MPI_SUCCESS;
         }
         engine.progress();
@@ -277,7 +279,7 @@ int Request_get_status(MPI_Request request, int *flag, MPI_Status *status) {
     if (error) return error;
     *flag = 1;
     if (is_idle(asked)) {
-        set_status(status, empty_status);
+        set_empty_status(status);
         return MPI_SUCCESS;
     }
     if (!asked->is_complete()) engine.progress();
@@ -293,7 +295,7 @@ int Request_get_status_all(int count, const MPI_Request *array_of_requests, int 
     *flag = requests.all_complete();
     for (int i = 0; *flag && i < count; i++) {
         if (Request *request = requests[i]; is_idle(request))
-            set_status(element(array_of_statuses, i), empty_status);
+            set_empty_status(element(array_of_statuses, i));
         else
             peek(*request, element(array_of_statuses, i));
     }
@@ -307,7 +309,7 @@ int Request_get_status_any(int count, const MPI_Request *array_of_requests, int 
     if (*indx == MPI_UNDEFINED) {
         if (requests.all_idle()) {
             *flag = 1;
-            set_status(status, empty_status);
+            set_empty_status(status);
             return MPI_SUCCESS;
         }
         engine.progress();

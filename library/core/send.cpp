@@ -10,10 +10,6 @@
 namespace volley {
 namespace {
 
-/// Up to here a message is copied into the ring, so that the sender need not wait for the receiver. Above, one copy
-/// straight from buffer to buffer is faster. bench/ring.cpp shows both curves.
-constexpr Count eager_limit = 4096;
-
 /// Both sides copy messages from here on, if both wait: below, agreeing costs more than is won.
 constexpr Count chunk_bytes = 16384;
 
@@ -29,7 +25,7 @@ constexpr std::size_t most_moved = 64 << 20;
 } // namespace
 
 bool Messages::send_at_once(const void *data, Count bytes, int world_rank, const MessageEnvelope &envelope) {
-    if (bytes > eager_limit || queues_[static_cast<std::size_t>(world_rank)].first()) [[unlikely]]
+    if (bytes > largest_eager || queues_[static_cast<std::size_t>(world_rank)].first()) [[unlikely]]
         return false;
     RingSender &ring = channels.to(world_rank);
     if (static_cast<std::size_t>(bytes) > ring.eager_limit() ||
@@ -53,7 +49,7 @@ void Messages::start(Send &send) {
 bool Messages::place(Send &send) {
     RingSender &ring = channels.to(send.world_rank);
     auto size = static_cast<std::size_t>(send.bytes);
-    bool eager = send.mode != SendMode::synchronous && send.bytes <= eager_limit && size <= ring.eager_limit();
+    bool eager = send.mode != SendMode::synchronous && send.bytes <= largest_eager && size <= ring.eager_limit();
     if (!eager) return announce(send);
     bool placed = send.contiguous ? ring.send_eager(send.envelope, send.contiguous, size)
                                   : ring.send_eager_filled(send.envelope, size, [&](unsigned char *place) {
@@ -65,7 +61,16 @@ bool Messages::place(Send &send) {
     return true;
 }
 
+/// A receiver in another process cannot follow a plan, and may not be allowed to read this process at all.
+bool Messages::must_move(const Send &send) const {
+    if (send.world_rank == engine.rank || engine.may_dereference(send.world_rank)) return false;
+    Inbox *inbox = engine.job->inbox(static_cast<std::size_t>(send.world_rank), static_cast<std::size_t>(engine.ranks));
+    return !send.contiguous || inbox->refuses_direct.load(std::memory_order_relaxed) != 0;
+}
+
+/// False if the ring is full.
 bool Messages::announce(Send &send) {
+    bool moves = must_move(send);
     if (!send.transfer) {
         Transfer *transfer = send.transfer = allocate_transfer();
         transfer->sender = engine.rank;
@@ -76,25 +81,17 @@ bool Messages::announce(Send &send) {
         transfer->count = send.buffer.count;
         transfer->claimed.store(0, std::memory_order_relaxed);
         transfer->copied.store(0, std::memory_order_relaxed);
-        transfer->state.store(TransferState::open, std::memory_order_relaxed);
     }
+    // Before anybody sees it: a quick receiver shall not claim what it cannot read.
+    send.transfer->state.store(moves ? TransferState::moving : TransferState::open, std::memory_order_relaxed);
     RingSender &ring = channels.to(send.world_rank);
     if (!ring.send_direct(send.envelope, send.contiguous, static_cast<std::size_t>(send.bytes),
                           arena_offset(send.transfer)))
         return false;
     announced_.append(send);
-    // A receiver in another process cannot follow a plan, and may not be allowed to read this one at all.
-    if (send.world_rank != engine.rank && !engine.may_dereference(send.world_rank)) {
-        Inbox *inbox =
-            engine.job->inbox(static_cast<std::size_t>(send.world_rank), static_cast<std::size_t>(engine.ranks));
-        if (!send.contiguous || inbox->refuses_direct.load(std::memory_order_relaxed)) {
-            engine.wake_rank(send.world_rank);
-            if (send.transfer->claim(TransferState::moving) && !move_to_arena(send))
-                abort_job_for("the memory ranks share is used up: no room for a message to another process");
-            return true;
-        }
-    }
     engine.wake_rank(send.world_rank);
+    if (moves && !move_to_arena(send))
+        abort_job_for("the memory ranks share is used up: no room for a message to another process");
     return true;
 }
 
@@ -103,9 +100,9 @@ bool Messages::move_to_arena(Send &send) {
     auto size = static_cast<std::size_t>(send.bytes);
     void *block = size ? heap_.allocate(size) : nullptr;
     if (size && !block) return false;
-    if (send.contiguous)
+    if (size && send.contiguous)
         std::memcpy(block, send.contiguous, size);
-    else
+    else if (size)
         pack(send.buffer, 0, send.bytes, block);
     send.transfer->address = reinterpret_cast<std::uint64_t>(block);
     send.transfer->plan = 0;

@@ -58,6 +58,12 @@ RankKind read_kind(const std::string &text) {
     refuse("option --ranks has the value '" + text + "': it is auto, shared or process");
 }
 
+Binding read_binding(const std::string &text) {
+    if (text == "core") return Binding::core;
+    if (text == "none") return Binding::none;
+    refuse("option --bind has the value '" + text + "': it is core or none");
+}
+
 void check_name(const std::string &option, const std::string &name) {
     if (name.empty() || name.find('=') != std::string::npos)
         refuse("option " + option + " names the environment variable '" + name +
@@ -125,6 +131,8 @@ void read_options(Reader &reader, CommandLine &line, Application &application) {
         {"genvall", [&](const std::string &, Reader &) { line.inherited.reset(); }},
         {"ranks", [&](const std::string &typed,
                       Reader &from) { line.kind = read_kind(from.value(typed, "auto, shared or process")); }},
+        {"bind", [&](const std::string &typed,
+                     Reader &from) { line.binding = read_binding(from.value(typed, "core or none")); }},
         {"label", label},
         {"l", label},
         {"verbose", [&](const std::string &, Reader &) { line.verbose = true; }},
@@ -197,6 +205,8 @@ For the whole job:
   -genvlist A,B,...   pass on these variables of mpiexec's environment only; -genvnone: none; -genvall: all
   --ranks KIND        shared: ranks share one address space; process: each is an ordinary process;
                       auto: shared where the program can be (the default)
+  --bind core|none    core: each rank runs on its share of the cores, alone there; none: where the system
+                      likes; without this option, core if there are as many processors as ranks
   -l, --label         start each line of output with its rank
   --verbose           say for each program how its ranks run, and why
   --version, --help
@@ -204,6 +214,9 @@ For the whole job:
 Rank 0 reads standard input. Ctrl-C, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP and SIGCONT are
 passed on to all ranks; a second Ctrl-C kills them, as does a second SIGTERM, SIGHUP or SIGQUIT. Processes
 that ranks have started end with the job.
+
+SIGURG (kill -URG PID) makes mpiexec say on its standard error what each rank does, who waits for whom, and whether
+the job hangs; mpitask does the same from outside.
 
 The exit status is that of the first rank that failed (128 + the signal's number if a signal ended it), 0 if
 none did; 2 if the command line is wrong, 127 or 126 if a program is not found or cannot be started, 1 if

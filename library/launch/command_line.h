@@ -11,6 +11,9 @@ namespace volley::launch {
 
 enum class RankKind { automatic, shared, process };
 
+/// Whether ranks are bound to processors; automatic: where there are enough.
+enum class Binding { automatic, core, none };
+
 /// One program of the job; several are separated by ":".
 struct Application {
     int ranks = 1;
@@ -26,6 +29,7 @@ struct CommandLine {
     /// The names of mpiexec's own environment that are passed on; all of them if there is no list.
     std::optional<std::vector<std::string>> inherited;
     RankKind kind = RankKind::automatic;
+    Binding binding = Binding::automatic;
     bool label = false;
     bool verbose = false;
     bool version = false; ///< print the version and end

@@ -88,6 +88,7 @@ class Host {
         auto *start = reinterpret_cast<RankStart *>((stack.stack_pointer - sizeof(RankStart)) & ~std::uintptr_t{63});
         *start = common_;
         start->streams = streams;
+        bind(*start, plan_, rank);
         start->directory = planned.application.directory.empty() ? nullptr : planned.application.directory.c_str();
         const std::string name = planned.program.path.substr(planned.program.path.rfind('/') + 1);
         start->name[name.copy(start->name, name_bytes - 1)] = '\0';
@@ -99,6 +100,8 @@ class Host {
         record.application = plan_.application_of[static_cast<std::size_t>(rank)];
         record.space = space_;
         record.placed_at = stack.random;
+        record.program_base = program.base;
+        record.interpreter_base = interpreter.base;
         record.state = RankState::started;
         // Descriptors, directory and signal handlers are the rank's own, as after a fork. The process id is in
         // the record before the rank runs.

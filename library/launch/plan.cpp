@@ -70,6 +70,7 @@ Plan make_plan(const CommandLine &line) {
         left -= mappings;
         plan.spaces.back().push_back(rank);
     }
+    plan.masks = bind_ranks(line.binding, plan.ranks());
     return plan;
 }
 
@@ -86,10 +87,18 @@ std::string describe(const Plan &plan) {
             text += (planned.application.ranks == 1 ? " is a process: " : " are processes: ") + planned.program.reason;
         text += "\n";
     }
+    text += plan.masks.empty() ? "mpiexec: ranks are not bound to cores\n"
+                               : "mpiexec: each rank is bound to its share of the cores\n";
     if (plan.spaces.size() > 1)
         text += "mpiexec: " + std::to_string(plan.spaces.size()) + " address spaces, the first of " +
                 std::to_string(plan.spaces.front().size()) + " ranks: vm.max_map_count allows no more\n";
     return text;
+}
+
+void bind(RankStart &start, const Plan &plan, int rank) {
+    const ProcessorMask *mask = plan.mask_of(rank);
+    start.processors = mask != nullptr ? mask->data() : nullptr;
+    start.processor_bytes = mask != nullptr ? mask->size() * sizeof(unsigned long) : 0;
 }
 
 std::vector<std::string> rank_environment(const Plan &plan, const Arena &arena, int rank) {

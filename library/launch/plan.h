@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "boot/arena.h"
+#include "launch/binding.h"
 #include "launch/command_line.h"
 #include "launch/program.h"
+#include "launch/rank_start.h"
 
 namespace volley::launch {
 
@@ -24,9 +26,14 @@ struct Plan {
     std::vector<PlannedApplication> applications;
     std::vector<int> application_of;      ///< by rank
     std::vector<std::vector<int>> spaces; ///< ranks of each shared address space; their numbers start with 1
+    std::vector<ProcessorMask> masks;     ///< by rank; empty: ranks are not bound
 
     [[nodiscard]] int ranks() const {
         return static_cast<int>(application_of.size());
+    }
+    /// Of a rank's processors; nullptr if it is not bound.
+    [[nodiscard]] const ProcessorMask *mask_of(int rank) const {
+        return masks.empty() ? nullptr : &masks[static_cast<std::size_t>(rank)];
     }
     [[nodiscard]] const PlannedApplication &of_rank(int rank) const {
         return applications[static_cast<std::size_t>(application_of[static_cast<std::size_t>(rank)])];
@@ -41,5 +48,8 @@ std::string describe(const Plan &plan);
 
 /// All environment variables of a rank.
 std::vector<std::string> rank_environment(const Plan &plan, const Arena &arena, int rank);
+
+/// Enters the rank's processors; the plan must outlive the rank's start.
+void bind(RankStart &start, const Plan &plan, int rank);
 
 } // namespace volley::launch

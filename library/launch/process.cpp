@@ -42,6 +42,7 @@ void start_process(const Plan &plan, const Arena &arena, int rank, const RankSta
 
     RankStart how = common;
     how.streams = streams;
+    bind(how, plan, rank);
     how.directory = planned.application.directory.empty() ? nullptr : planned.application.directory.c_str();
     how.path = planned.program.path.c_str();
     how.arguments = argument_pointers.data();

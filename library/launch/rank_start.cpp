@@ -52,6 +52,9 @@ int start_rank(void *argument) {
     check(start, "cannot set its limit of open files",
           raw_system_call(SYS_prlimit64, 0, RLIMIT_NOFILE, address(&start->open_files), 0));
     for (std::uint32_t range = 0; range < start->to_close_count; ++range) close_range(start->to_close[range]);
+    if (start->processors != nullptr) // refused if they were taken away meanwhile: it runs where it may, then
+        raw_system_call(SYS_sched_setaffinity, 0, static_cast<long>(start->processor_bytes),
+                        address(start->processors));
     raw_system_call(SYS_prctl, PR_SET_NAME, address(start->name));
     check(
         start, "cannot set its signal mask",

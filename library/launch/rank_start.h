@@ -31,8 +31,10 @@ struct RankStart {
     pid_t launcher; ///< mpiexec; the rank ends if that has gone
     pid_t group;    ///< process group to join
     StandardStreams streams;
-    const char *directory;     ///< nullptr: stay
-    std::uint64_t signal_mask; ///< the kernel's form
+    const char *directory;           ///< nullptr: stay
+    std::uint64_t signal_mask;       ///< the kernel's form
+    const unsigned long *processors; ///< the kernel's mask; nullptr: where the creator may run
+    std::size_t processor_bytes;
     rlimit open_files;
     char name[name_bytes];           ///< what `ps` shows
     const DescriptorRange *to_close; ///< shared: what an exec would close

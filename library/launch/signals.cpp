@@ -25,6 +25,7 @@ Signals::Signals() {
     sigset_t read = {};
     sigemptyset(&read);
     sigaddset(&read, SIGCHLD);
+    sigaddset(&read, view_signal);
     for (const int number : passed_on)
         if (!is_ignored(number)) sigaddset(&read, number);
     sigset_t blocked = read;

@@ -12,6 +12,8 @@
 
 #include "boot/error.h"
 #include "launch/ending.h"
+#include "tools/report.h"
+#include "tools/why.h"
 
 namespace volley::launch {
 namespace {
@@ -43,6 +45,7 @@ int Supervisor::run() {
         wait();
         take_signals();
         if (lost_ && !ending_) check_waiting_for_lost();
+        if (first_look_ && Clock::now() >= second_look_at_) end_view();
         if (kill_at_ && Clock::now() >= *kill_at_) {
             signal_all(SIGKILL);
             kill_at_.reset();
@@ -69,6 +72,7 @@ int Supervisor::timeout_ms() const {
     if (kill_at_) until = std::min(until, *kill_at_);
     if (const auto deadline = output_.deadline()) until = std::min(until, *deadline);
     if (lost_ && !ending_) until = std::min(until, now + lost_interval);
+    if (first_look_) until = std::min(until, second_look_at_);
     if (until == Clock::time_point::max()) return -1;
     return std::max(0, static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(until - now).count()));
 }
@@ -77,6 +81,8 @@ void Supervisor::take_signals() {
     while (const auto number = signals_.take()) {
         if (*number == SIGCHLD)
             reap();
+        else if (*number == view_signal)
+            begin_view();
         else if (hosts_.empty())
             pass_on(*number);
         else
@@ -177,6 +183,31 @@ void Supervisor::check_waiting_for_lost() {
         note_status(std::max(shell_status(lost_status_), static_cast<int>(ExitStatus::failure)));
         end_job(*lost_);
         return;
+    }
+}
+
+void Supervisor::begin_view() {
+    if (first_look_) return; // the answer is under way
+    try {
+        first_look_ = view::look(arena_.descriptor());
+        second_look_at_ = Clock::now() + view::between_looks;
+    } catch (const view::Unreadable &problem) {
+        output_.message("cannot say what the job does: " + problem.reason);
+    }
+}
+
+/// What mpitask would print, with the reasons of all ranks that wait.
+void Supervisor::end_view() {
+    const view::Snapshot earlier = std::move(*first_look_);
+    first_look_.reset();
+    try {
+        const view::Snapshot now = view::look(arena_.descriptor());
+        std::string text =
+            view::job_line(now) + "\n" + view::tasks_table(now) + "\n" + view::explain(earlier, now).text();
+        text.pop_back();
+        output_.message(text);
+    } catch (const view::Unreadable &problem) {
+        output_.message("cannot say what the job does: " + problem.reason);
     }
 }
 

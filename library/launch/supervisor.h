@@ -14,6 +14,7 @@
 #include "launch/plan.h"
 #include "launch/process_group.h"
 #include "launch/signals.h"
+#include "tools/snapshot.h"
 
 namespace volley::launch {
 
@@ -38,6 +39,8 @@ class Supervisor {
     void rank_ended(int rank, int wait_status);
     void judge_end(int rank, RankState state, int wait_status);
     void check_waiting_for_lost();
+    void begin_view();
+    void end_view();
     void note_status(int status);
     void end_job(int rank);
     void signal_all(int number) const;
@@ -61,8 +64,10 @@ class Supervisor {
     std::vector<int> asked_to_end_; ///< signals from outside that are to end the job
     bool ending_ = false;
     std::optional<Clock::time_point> kill_at_;
-    std::optional<int> lost_; ///< a rank that ended before MPI_Init
-    int lost_status_ = 0;     ///< as waitpid gave it
+    std::optional<int> lost_;                  ///< a rank that ended before MPI_Init
+    int lost_status_ = 0;                      ///< as waitpid gave it
+    std::optional<view::Snapshot> first_look_; ///< after a view_signal
+    Clock::time_point second_look_at_;
 };
 
 } // namespace volley::launch

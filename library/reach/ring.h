@@ -61,6 +61,8 @@ struct alignas(cache_line) RingHead {
     /// Positions up to which the receiver has given room back; written by it alone.
     alignas(cache_line) std::atomic<std::uint64_t> slots_free_until;
     std::atomic<std::uint64_t> bytes_free_until;
+    /// How many messages the receiver has taken out, for those who look from outside; a line the sender never reads.
+    alignas(cache_line) std::atomic<std::uint64_t> taken;
 
     Slot *slot(std::uint64_t position) {
         return reinterpret_cast<Slot *>(this + 1) + (position & (slots - 1));
@@ -77,7 +79,7 @@ struct alignas(cache_line) RingHead {
         bytes = byte_count;
     }
 };
-static_assert(sizeof(RingHead) == 2 * cache_line);
+static_assert(sizeof(RingHead) == 3 * cache_line);
 
 /// What a message is, apart from its bytes.
 struct MessageEnvelope {
@@ -215,6 +217,8 @@ class RingReceiver {
     const Slot *front() const {
         const Slot *slot = ring_->slot(position_);
         if (slot->turn.load(std::memory_order_acquire) != static_cast<std::uint32_t>(position_ + 1)) return nullptr;
+        // On its way while the message is matched. Of an announced one this may be any address: it does no harm.
+        if (slot->bytes > inline_bytes) __builtin_prefetch(ring_->payload(slot->payload_position));
         return slot;
     }
 
@@ -234,6 +238,7 @@ class RingReceiver {
             }
         }
         position_++;
+        ring_->taken.store(position_, std::memory_order_relaxed);
         if (position_ - published_slots_ >= ring_->slots / 4) {
             published_slots_ = position_;
             ring_->slots_free_until.store(published_slots_, std::memory_order_release);

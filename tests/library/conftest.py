@@ -48,7 +48,8 @@ def mpi_program(prefix: Path, tmp_path_factory: pytest.TempPathFactory) -> MpiPr
             compiler = (
                 [str(prefix / "bin/mpicxx"), "-std=c++20"] if source.suffix == ".cpp" else [str(prefix / "bin/mpicc")]
             )
-            command = [*compiler, *WARNINGS, "-O1", "-g", "-pthread", "-o", str(path), str(source), *options]
+            flags = [*WARNINGS, "-O1", "-g", "-pthread", *os.environ.get("VOLLEY_TEST_FLAGS", "").split()]
+            command = [*compiler, *flags, "-o", str(path), str(source), *options]
             subprocess.run(command, check=True)
             built[key] = path
         return built[key]

@@ -27,6 +27,9 @@ STEERING_PREFIXES = (
     "HYDRA_",
     "HYDI_",
     "HYDT_",
+    "VOLLEY_ARENA_",
+    "VOLLEY_RANK",
+    "VOLLEY_APPLICATION",
     # what a batch system tells a launcher: it would start ranks on other machines
     "SLURM_",
     "PBS_",

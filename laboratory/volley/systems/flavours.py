@@ -174,6 +174,21 @@ class Intel(Flavour):
         return {name: value for name, value in found.items() if value != "not defined"}
 
 
+class Volley(Flavour):
+    """Our own launcher."""
+
+    name = "volley"
+    transports: ClassVar[Mapping[str, str]] = {
+        "shared": "ranks share one address space: messages go straight from buffer to buffer",
+        "process": "each rank is a process: messages go through common memory, or are read from the other process",
+    }
+
+    def arguments(self, version: str, transport: str, ranks: int) -> list[str]:
+        """No binding, since the test programs pin themselves."""
+        chosen = ["--ranks", transport] if transport in self.transports else []
+        return [*chosen, "--bind", "none", "-n", str(ranks)]
+
+
 class Unknown(Flavour):
     """Any other mpiexec: told the number of ranks and nothing else, as the MPI standard suggests."""
 
@@ -185,7 +200,7 @@ class Unknown(Flavour):
         return ["-n", str(ranks)]
 
 
-MPICH, OPEN_MPI, INTEL, UNKNOWN = Hydra(), OpenMpi(), Intel(), Unknown()
+MPICH, OPEN_MPI, INTEL, VOLLEY, UNKNOWN = Hydra(), OpenMpi(), Intel(), Volley(), Unknown()
 
 
 def identify(said: str) -> tuple[Flavour, str]:
@@ -197,6 +212,8 @@ def identify(said: str) -> tuple[Flavour, str]:
         flavour = MPICH
     elif "Open MPI" in said or "OpenRTE" in said or "open-mpi.org" in said:
         flavour = OPEN_MPI
+    elif "(Volley)" in said:
+        flavour = VOLLEY
     else:
         flavour = UNKNOWN
     number = re.search(r"(?:[Vv]ersion:?\s*|\)\s*)(\d+(?:\.\w+)+)", said)

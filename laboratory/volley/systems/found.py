@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -27,7 +27,7 @@ class FoundSystem(MpiexecSystem):
         "shm": "shared memory, where we know how to tell that MPI",
         "tcp": "TCP through the loopback interface, where we know how to tell that MPI",
     }
-    default_transports = (flavours.AS_IT_COMES,)
+    default_transports: ClassVar[Sequence[str]] = (flavours.AS_IT_COMES,)
     by_default = False
     keep_loader = True  # such an MPI may need what the user's modules have set
 

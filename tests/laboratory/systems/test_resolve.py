@@ -11,7 +11,7 @@ def names(request: str) -> list[str]:
 
 
 def test_every_module_is_found() -> None:
-    assert {"intel", "lam", "machine", "mpich", "openmpi", "path", "prefix"} <= set(families())
+    assert {"intel", "lam", "machine", "mpich", "openmpi", "path", "prefix", "volley"} <= set(families())
 
 
 def test_every_family_says_what_it_is_and_what_is_installed() -> None:
@@ -29,6 +29,7 @@ def test_a_family_means_all_its_transports() -> None:
 def test_the_default_is_narrower() -> None:
     chosen = [f"{system.family}/{system.transport}" for system in default_systems()]
     assert {"mpich/shm", "openmpi/shm", "openmpi/tcp", "intel/shm", "lam/lamd"} <= set(chosen)
+    assert {"volley/shared", "volley/process"} <= set(chosen)
     assert "mpich/tcp" not in chosen
     assert not any(name.startswith(("path", "prefix")) for name in chosen)
 

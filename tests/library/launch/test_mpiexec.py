@@ -113,7 +113,8 @@ def test_malloc_settings_of_the_user_stay(mpiexec: Mpiexec) -> None:
         (["-n"], 2, "option -n needs a value: the number of ranks"),
         (["--ranks", "maybe", "true"], 2, "option --ranks has the value 'maybe': it is auto, shared or process"),
         (["--label=yes", "true"], 2, "option --label takes no value"),
-        (["-bind", "true"], 2, "unknown option -bind"),
+        (["-hostfile", "true"], 2, "unknown option -hostfile"),
+        (["--bind", "socket", "true"], 2, "option --bind has the value 'socket': it is core or none"),
         (["-x", "NOT_SET", "true"], 2, "NOT_SET, which is not set"),
         (["-env", "A=B", "C", "true"], 2, "a name is not empty and has no '='"),
         (["no-such-program"], 127, "there is no program no-such-program in PATH"),
@@ -163,7 +164,7 @@ def test_what_cannot_be_shared_and_why(mpiexec: Mpiexec, program: Program, tmp_p
     }
     for path, why in cases.items():
         outcome = mpiexec("--verbose", "-n", "2", path)
-        assert (outcome.returncode, outcome.stderr) == (0, f"mpiexec: {path}: {why}\n")
+        assert (outcome.returncode, outcome.stderr.splitlines()[0]) == (0, f"mpiexec: {path}: {why}")
         refused = mpiexec("--ranks", "shared", path)
         reason = why.partition("processes: ")[2]
         if reason:
@@ -182,6 +183,46 @@ def test_a_limit_on_memory_makes_processes(launcher: str) -> None:
     )
     assert outcome.returncode == 0
     assert "are processes: a limit on memory" in outcome.stderr
+
+
+# Binding to cores
+
+
+def processors_of(outcome: subprocess.CompletedProcess[str]) -> list[set[int]]:
+    """What each rank of the program processors.c says, in the order of ranks."""
+    assert (outcome.returncode, outcome.stderr) == (0, "")
+    return [set(map(int, line.split()[2:])) for line in lines_of(outcome.stdout)]
+
+
+@both
+def test_ranks_have_cores_of_their_own(mpiexec: Mpiexec, program: Program, kind: str) -> None:
+    allowed = os.sched_getaffinity(0)
+    if len(allowed) < 2:
+        pytest.skip("there is one processor")
+    for options in ([], ["--bind", "core"]):
+        first, second = processors_of(mpiexec("--ranks", kind, *options, "-n", "2", program("processors.c")))
+        assert first
+        assert len(first) == len(second)
+        assert not first & second
+        assert first | second <= allowed
+
+
+@both
+def test_ranks_that_are_not_bound(mpiexec: Mpiexec, program: Program, kind: str) -> None:
+    allowed = os.sched_getaffinity(0)
+    assert processors_of(mpiexec("--ranks", kind, "-n", "1", program("processors.c"))) == [allowed]
+    unbound = mpiexec("--ranks", kind, "--bind", "none", "-n", "2", program("processors.c"))
+    assert processors_of(unbound) == [allowed, allowed]
+    many = len(allowed) + 1
+    too_many = mpiexec("--ranks", kind, "-n", str(many), program("processors.c"))
+    assert processors_of(too_many) == [allowed] * many
+
+
+def test_binding_that_cannot_be(mpiexec: Mpiexec, program: Program) -> None:
+    many = str(len(os.sched_getaffinity(0)) + 1)
+    outcome = mpiexec("--bind", "core", "-n", many, program("processors.c"))
+    assert outcome.returncode == 1
+    assert f"cannot bind {many} ranks to cores of their own" in outcome.stderr
 
 
 @both

@@ -90,11 +90,13 @@ void cancelled_send() {
     MPI_Request request;
     MPI_Status status;
     std::vector<int> first(20000, 1), second(20000, 2), got(20000, 0);
+    MPI_Barrier(world);
     MPI_Issend(first.data(), 20000, MPI_INT, right(), 50, world, &request);
     MPI_Cancel(&request);
     MPI_Wait(&request, &status);
     MPI_Test_cancelled(&status, &flag);
     CHECK(flag);
+    MPI_Barrier(world); // no neighbour receives before all have cancelled
     MPI_Issend(second.data(), 20000, MPI_INT, right(), 50, world, &request);
     MPI_Recv(got.data(), 20000, MPI_INT, left(), 50, world, MPI_STATUS_IGNORE);
     CHECK(got[0] == 2 && got[19999] == 2);

@@ -93,7 +93,8 @@ void test_create_group() {
         for (int without = 0; without < size; without++) {
             std::vector<int> members = counted(size);
             members.erase(members.begin() + without);
-            std::ranges::rotate(members, members.begin() + (members.empty() ? 0 : round % static_cast<int>(members.size())));
+            std::ranges::rotate(members,
+                                members.begin() + (members.empty() ? 0 : round % static_cast<int>(members.size())));
             if (without == rank) continue;
             MPI_Group group = group_of(members);
             MPI_Comm made = MPI_COMM_NULL;

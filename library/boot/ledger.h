@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// What a rank publishes besides its Activity, for mpitask and mpimsg: its communicators, and the messages that have
+/// arrived and that nobody has received yet.
+///
+/// Plain data in the arena, written by its rank alone with relaxed stores and read from outside at any time: a
+/// reader may find an entry half written, and takes nothing in it for granted.
+#pragma once
+
+#include "boot/job.h"
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+namespace volley {
+
+/// A message that waits for its receive.
+struct LedgerMessage {
+    std::atomic<std::uint64_t> arrived_ns; ///< CLOCK_MONOTONIC_COARSE; 0: the entry is free. Written last.
+    std::atomic<std::int64_t> bytes;
+    std::atomic<std::int32_t> source; ///< rank in the job
+    std::atomic<std::int32_t> tag;
+    std::atomic<std::uint32_t> context;
+    std::atomic<std::uint32_t> at_sender; ///< 1: only announced, its data is still at the sender
+};
+
+inline constexpr std::size_t ledger_name_bytes = 64;
+
+/// A communicator this rank is in. A group is named by its first member's rank in the job: the ranks of a context
+/// are those that have an entry with it, and the two sides of an intercommunicator are told apart by their groups.
+struct LedgerCommunicator {
+    std::atomic<std::int32_t> size; ///< of the own group; 0: the entry is free. Written last.
+    std::atomic<std::uint32_t> context;
+    std::atomic<std::int32_t> rank;
+    std::atomic<std::int32_t> own_group, peer_group; ///< equal in an intracommunicator
+    std::atomic<std::uint32_t> collectives;          ///< collective operations begun on it, by messages
+    std::atomic<std::uint32_t> meetings;             ///< begun on it, for those without messages
+    std::array<char, ledger_name_bytes> name;        ///< cut; empty: it has none
+};
+
+/// Communicators, some at a time.
+struct LedgerPage {
+    std::array<LedgerCommunicator, 16> communicators;
+    std::atomic<std::uint64_t> next; ///< offset of another page, or 0
+};
+
+struct alignas(cache_line) Ledger {
+    std::atomic<std::int32_t> thread_level; ///< as MPI_Query_thread gives it
+    std::atomic<std::uint32_t> posted;      ///< receives that wait for messages
+    std::atomic<std::uint32_t> unexpected;  ///< messages that wait for receives; those beyond 64 are only counted
+    alignas(cache_line) std::array<LedgerMessage, 64> messages;
+    LedgerPage communicators;
+};
+
+} // namespace volley

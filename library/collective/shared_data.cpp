@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "collective/algorithms.h"
+#include "collective/area.h"
+#include "collective/shared.h"
+#include "core/datatype/copy.h"
+#include "core/error.h"
+
+#include <cstring>
+
+namespace volley {
+namespace {
+
+/// Between two ranks with a core each, sender and receiver of a long message copy half of it each: that is what
+/// the point-to-point engine does.
+constexpr Count pair_bytes = 64 * 1024;
+
+/// Where the data of a block is, for other ranks. Their copies of the library understand this one's plans.
+struct Location {
+    void *address;
+    Count count;
+    const DatatypePlan *plan;
+};
+
+Location location_of(const Block &block) {
+    return {block.address, block.count, &block.type->plan()};
+}
+
+TypedBuffer typed(const Location &location) {
+    return {location.plan, location.address, location.count};
+}
+
+TypedBuffer typed(const Block &block) {
+    return {&block.type->plan(), block.address, block.count};
+}
+
+void copy(const TypedBuffer &from, const TypedBuffer &to, Count bytes) {
+    copy_between(from, to, 0, bytes);
+}
+
+// Between a block and a few packed bytes, mostly without asking the datatype's plan.
+
+void pack_bytes(const Block &block, Count bytes, unsigned char *packed) {
+    char *data = nullptr;
+    if (flat(block, data))
+        std::memcpy(packed, data, static_cast<std::size_t>(bytes));
+    else
+        pack(typed(block), 0, bytes, packed);
+}
+
+void unpack_bytes(const unsigned char *packed, Count bytes, const Block &block) {
+    char *data = nullptr;
+    if (flat(block, data))
+        std::memcpy(data, packed, static_cast<std::size_t>(bytes));
+    else
+        unpack(typed(block), 0, bytes, packed);
+}
+
+/// All of what was sent, unless that is more than is to be received.
+int copy_checked(const TypedBuffer &from, Count from_bytes, const TypedBuffer &to, Count to_bytes) {
+    copy(from, to, std::min(from_bytes, to_bytes));
+    if (from_bytes <= to_bytes) return MPI_SUCCESS;
+    return fail(MPI_ERR_TRUNCATE, "%lld bytes were sent, but at most %lld are to be received",
+                static_cast<long long>(from_bytes), static_cast<long long>(to_bytes));
+}
+
+WaitingFor about(const Communicator &communicator, int root, Count count, MPI_Datatype type) {
+    return {root, 0, communicator.context(Traffic::collective), count, reinterpret_cast<std::uintptr_t>(type)};
+}
+
+bool fits_in_slot(Count bytes) {
+    return bytes <= static_cast<Count>(MeetingLine::inline_bytes);
+}
+
+bool is_pair_of_long(const Communicator &communicator, Count bytes) {
+    return communicator.size() == 2 && bytes >= pair_bytes &&
+           static_cast<std::uint32_t>(engine.ranks) <= engine.arena->cpus;
+}
+
+} // namespace
+
+bool shared_barrier(Communicator &communicator, int &code) {
+    if (communicator.area == nullptr) return false;
+    WaitingFor waiting = about(communicator, MPI_ANY_SOURCE, 0, MPI_DATATYPE_NULL);
+    Meeting(communicator, waiting).arrive_and_wait();
+    code = MPI_SUCCESS;
+    return true;
+}
+
+bool shared_broadcast(Communicator &communicator, int &code, const Passed &passed, int root) {
+    if (communicator.area == nullptr) return false;
+    Arguments arguments;
+    arguments.root(root, communicator);
+    Block block = arguments.block({"buffer", "count", "datatype"}, passed);
+    arguments.not_in_place("buffer", passed.buffer, "in a broadcast");
+    code = arguments.code();
+    if (code != MPI_SUCCESS || block.bytes() == 0) return true;
+    Count bytes = block.bytes();
+    if (is_pair_of_long(communicator, bytes)) return false;
+    WaitingFor waiting = about(communicator, root, passed.count, passed.type);
+    Meeting meeting(communicator, waiting);
+    MeetingLine &slot = meeting.slot(root);
+    bool small = fits_in_slot(bytes);
+    if (communicator.rank() == root) {
+        if (small)
+            pack_bytes(block, bytes, slot.data);
+        else
+            slot.as<Location>() = location_of(block);
+        meeting.post();
+        if (small)
+            meeting.arrive_and_go();
+        else
+            meeting.arrive_and_wait();
+        return true;
+    }
+    meeting.wait_for_post(root);
+    if (small) {
+        unpack_bytes(slot.data, bytes, block);
+    } else {
+        Location from = slot.as<Location>();
+        code = copy_checked(typed(from), from.count * from.plan->size, typed(block), bytes);
+    }
+    meeting.arrive_and_go();
+    return true;
+}
+
+namespace {
+
+/// The root's blocks, for the others. Its datatype object may be read by them.
+struct BlocksAt {
+    const Blocks *blocks;
+};
+
+/// The root says where its blocks are; everyone else copies its own from or to there.
+template <class Copy>
+void with_root(Communicator &communicator, const WaitingFor &waiting, const Blocks &all, int root, Copy &&copy_one) {
+    Meeting meeting(communicator, waiting);
+    if (communicator.rank() == root) {
+        meeting.own().as<BlocksAt>() = {&all};
+        meeting.post();
+        copy_one(all);
+        meeting.arrive_and_wait();
+        return;
+    }
+    meeting.wait_for_post(root);
+    copy_one(*meeting.slot(root).as<BlocksAt>().blocks);
+    meeting.arrive_and_go();
+}
+
+/// Blocks so small that each is in a slot: only the root waits.
+void gather_in_slots(Communicator &communicator, const WaitingFor &waiting, const Block &own, const Blocks &all,
+                     Count bytes, int root) {
+    Meeting meeting(communicator, waiting);
+    if (communicator.rank() != root) {
+        pack_bytes(own, bytes, meeting.own().data);
+        return meeting.arrive_and_go();
+    }
+    meeting.arrive_and_wait();
+    for (int i = 0; i < communicator.size(); ++i)
+        if (i != root) unpack_bytes(meeting.slot(i).data, bytes, all[i]);
+    if (own.type != nullptr) copy(typed(own), typed(all[root]), bytes);
+}
+
+template <class PassedAll>
+bool gather(Communicator &communicator, int &code, const Passed &passed_own, const PassedAll &passed_all, int root) {
+    if (communicator.area == nullptr) return false;
+    Arguments arguments;
+    arguments.root(root, communicator);
+    bool is_root = communicator.rank() == root, in_place = is_root && passed_own.buffer == MPI_IN_PLACE;
+    Block own;
+    Blocks all;
+    if (arguments.ok() && !in_place) own = arguments.block(send_names, passed_own);
+    if (arguments.ok() && is_root) {
+        arguments.not_in_place("recvbuf", passed_all.buffer, "there");
+        all = arguments.blocks(receive_names, passed_all, communicator.size());
+        if (arguments.ok() && !in_place) arguments.apart(own, all[root]);
+    }
+    code = arguments.code();
+    if (code != MPI_SUCCESS) return true;
+    WaitingFor waiting = about(communicator, root, passed_own.count, passed_own.type);
+    if constexpr (std::is_same_v<PassedAll, Passed>) {
+        Count bytes = is_root ? all[root].bytes() : own.bytes();
+        if (bytes == 0) return true;
+        if (fits_in_slot(bytes)) {
+            gather_in_slots(communicator, waiting, own, all, bytes, root);
+            return true;
+        }
+    }
+    with_root(communicator, waiting, all, root, [&](const Blocks &blocks) {
+        if (in_place) return;
+        Block place = blocks[communicator.rank()];
+        code = copy_checked(typed(own), own.bytes(), typed(place), place.bytes());
+    });
+    return true;
+}
+
+template <class PassedAll>
+bool scatter(Communicator &communicator, int &code, const PassedAll &passed_all, const Passed &passed_own, int root) {
+    if (communicator.area == nullptr) return false;
+    Arguments arguments;
+    arguments.root(root, communicator);
+    bool is_root = communicator.rank() == root, in_place = is_root && passed_own.buffer == MPI_IN_PLACE;
+    Block own;
+    Blocks all;
+    if (arguments.ok() && !in_place) own = arguments.block(receive_names, passed_own);
+    if (arguments.ok() && is_root) {
+        arguments.not_in_place("sendbuf", passed_all.buffer, "there");
+        all = arguments.blocks(send_names, passed_all, communicator.size());
+        if (arguments.ok() && !in_place) arguments.apart(all[root], own);
+    }
+    code = arguments.code();
+    if (code != MPI_SUCCESS) return true;
+    WaitingFor waiting = about(communicator, root, passed_own.count, passed_own.type);
+    with_root(communicator, waiting, all, root, [&](const Blocks &blocks) {
+        if (in_place) return;
+        Block place = blocks[communicator.rank()];
+        code = copy_checked(typed(place), place.bytes(), typed(own), own.bytes());
+    });
+    return true;
+}
+
+/// Blocks so small that each is in a slot.
+void allgather_in_slots(Communicator &communicator, const WaitingFor &waiting, const Block &own, const Blocks &all,
+                        Count bytes) {
+    Meeting meeting(communicator, waiting);
+    pack_bytes(own, bytes, meeting.own().data);
+    meeting.arrive_and_wait();
+    for (int i = 0; i < communicator.size(); ++i) unpack_bytes(meeting.slot(i).data, bytes, all[i]);
+}
+
+/// Whoever comes last puts all blocks together.
+void allgather_by_last(Communicator &communicator, const WaitingFor &waiting, const Block &own, const Blocks &all,
+                       Count bytes) {
+    Meeting meeting(communicator, waiting);
+    meeting.own().as<Location>() = location_of(own);
+    unsigned char *result = meeting.area().result;
+    if (meeting.arrive()) {
+        for (int i = 0; i < communicator.size(); ++i)
+            pack(typed(meeting.slot(i).as<Location>()), 0, bytes, result + i * bytes);
+        meeting.conclude();
+    } else {
+        meeting.wait();
+    }
+    for (int i = 0; i < communicator.size(); ++i) unpack_bytes(result + i * bytes, bytes, all[i]);
+}
+
+int allgather_directly(Communicator &communicator, const WaitingFor &waiting, const Block &own, const Blocks &all,
+                       bool in_place) {
+    int code = MPI_SUCCESS, rank = communicator.rank(), size = communicator.size();
+    Meeting meeting(communicator, waiting);
+    meeting.own().as<Location>() = location_of(own);
+    meeting.arrive_and_wait();
+    for (int i = 0; i < size; ++i) {
+        int peer = (rank + i) % size; // Not everyone from the same one at a time.
+        if (in_place && peer == rank) continue;
+        Location from = meeting.slot(peer).as<Location>();
+        Block to = all[peer];
+        int copied = copy_checked(typed(from), from.count * from.plan->size, typed(to), to.bytes());
+        if (code == MPI_SUCCESS) code = copied;
+    }
+    Meeting(communicator, waiting).arrive_and_wait();
+    return code;
+}
+
+template <class PassedAll>
+bool allgather(Communicator &communicator, int &code, const Passed &passed_own, const PassedAll &passed_all) {
+    if (communicator.area == nullptr) return false;
+    Arguments arguments;
+    bool in_place = passed_own.buffer == MPI_IN_PLACE;
+    Block own;
+    if (!in_place) own = arguments.block(send_names, passed_own);
+    arguments.not_in_place("recvbuf", passed_all.buffer, "there");
+    Blocks all = arguments.blocks(receive_names, passed_all, communicator.size());
+    if (arguments.ok() && in_place) own = all[communicator.rank()];
+    if (arguments.ok() && !in_place) arguments.apart(own, all[communicator.rank()]);
+    code = arguments.code();
+    if (code != MPI_SUCCESS) return true;
+    WaitingFor waiting = about(communicator, MPI_ANY_SOURCE, passed_own.count, passed_own.type);
+    Count bytes = all.uniform() ? all[0].bytes() : -1;
+    if (bytes == 0) return true;
+    if (bytes > 0 && fits_in_slot(bytes))
+        allgather_in_slots(communicator, waiting, own, all, bytes);
+    else if (bytes > 0 && bytes * communicator.size() <= static_cast<Count>(CollectiveArea::result_bytes))
+        allgather_by_last(communicator, waiting, own, all, bytes);
+    else
+        code = allgather_directly(communicator, waiting, own, all, in_place);
+    return true;
+}
+
+void alltoall_in_slots(Communicator &communicator, const WaitingFor &waiting, const Blocks &from, const Blocks &to,
+                       Count bytes) {
+    int rank = communicator.rank(), size = communicator.size();
+    Meeting meeting(communicator, waiting);
+    for (int i = 0; i < size; ++i) pack_bytes(from[i], bytes, meeting.own().data + i * bytes);
+    meeting.arrive_and_wait();
+    for (int i = 0; i < size; ++i) unpack_bytes(meeting.slot(i).data + rank * bytes, bytes, to[i]);
+}
+
+/// Whoever comes last gets everyone's blocks, row by row; each rank takes its column.
+void alltoall_by_last(Communicator &communicator, const WaitingFor &waiting, const Blocks &from, const Blocks &to,
+                      Count bytes) {
+    int rank = communicator.rank(), size = communicator.size();
+    Meeting meeting(communicator, waiting);
+    meeting.own().as<BlocksAt>() = {&from};
+    unsigned char *result = meeting.area().result;
+    if (meeting.arrive()) {
+        for (int i = 0; i < size; ++i) {
+            const Blocks &row = *meeting.slot(i).as<BlocksAt>().blocks;
+            for (int j = 0; j < size; ++j) pack_bytes(row[j], bytes, result + (i * size + j) * bytes);
+        }
+        meeting.conclude();
+    } else {
+        meeting.wait();
+    }
+    for (int i = 0; i < size; ++i) unpack_bytes(result + (i * size + rank) * bytes, bytes, to[i]);
+}
+
+int alltoall_directly(Communicator &communicator, const WaitingFor &waiting, const Blocks &from, const Blocks &to) {
+    int code = MPI_SUCCESS, rank = communicator.rank(), size = communicator.size();
+    Meeting meeting(communicator, waiting);
+    meeting.own().as<BlocksAt>() = {&from};
+    meeting.arrive_and_wait();
+    for (int i = 0; i < size; ++i) {
+        int peer = (rank + i) % size;
+        Block source = (*meeting.slot(peer).as<BlocksAt>().blocks)[rank], place = to[peer];
+        int copied = copy_checked(typed(source), source.bytes(), typed(place), place.bytes());
+        if (code == MPI_SUCCESS) code = copied;
+    }
+    Meeting(communicator, waiting).arrive_and_wait();
+    return code;
+}
+
+template <class PassedAll>
+bool alltoall(Communicator &communicator, int &code, const PassedAll &passed_from, const PassedAll &passed_to) {
+    if (communicator.area == nullptr || passed_from.buffer == MPI_IN_PLACE) return false;
+    Arguments arguments;
+    Blocks from = arguments.blocks(send_names, passed_from, communicator.size());
+    arguments.not_in_place("recvbuf", passed_to.buffer, "there");
+    Blocks to = arguments.blocks(receive_names, passed_to, communicator.size());
+    if (arguments.ok() && from.uniform()) arguments.apart(from[0], to[0]);
+    code = arguments.code();
+    if (code != MPI_SUCCESS) return true;
+    WaitingFor waiting = about(communicator, MPI_ANY_SOURCE, 0, MPI_DATATYPE_NULL);
+    Count bytes = from.uniform() ? from[0].bytes() : -1, size = communicator.size();
+    if (bytes == 0) return true;
+    if (bytes > 0 && fits_in_slot(bytes * size))
+        alltoall_in_slots(communicator, waiting, from, to, bytes);
+    else if (bytes > 0 && bytes * size * size <= static_cast<Count>(CollectiveArea::result_bytes))
+        alltoall_by_last(communicator, waiting, from, to, bytes);
+    else
+        code = alltoall_directly(communicator, waiting, from, to);
+    return true;
+}
+
+} // namespace
+
+bool shared_gather(Communicator &communicator, int &code, const Passed &own, const Passed &all, int root) {
+    return gather(communicator, code, own, all, root);
+}
+
+bool shared_gather(Communicator &communicator, int &code, const Passed &own, const PassedEach &all, int root) {
+    return gather(communicator, code, own, all, root);
+}
+
+bool shared_scatter(Communicator &communicator, int &code, const Passed &all, const Passed &own, int root) {
+    return scatter(communicator, code, all, own, root);
+}
+
+bool shared_scatter(Communicator &communicator, int &code, const PassedEach &all, const Passed &own, int root) {
+    return scatter(communicator, code, all, own, root);
+}
+
+bool shared_allgather(Communicator &communicator, int &code, const Passed &own, const Passed &all) {
+    return allgather(communicator, code, own, all);
+}
+
+bool shared_allgather(Communicator &communicator, int &code, const Passed &own, const PassedEach &all) {
+    return allgather(communicator, code, own, all);
+}
+
+bool shared_alltoall(Communicator &communicator, int &code, const Passed &from, const Passed &to) {
+    return alltoall(communicator, code, from, to);
+}
+
+bool shared_alltoall(Communicator &communicator, int &code, const PassedEach &from, const PassedEach &to) {
+    return alltoall(communicator, code, from, to);
+}
+
+} // namespace volley

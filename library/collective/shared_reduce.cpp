@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "collective/algorithms.h"
+#include "collective/area.h"
+#include "collective/shared.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace volley {
+namespace {
+
+/// Up to here the last to come reduces everything. With a core for each rank it should leave some work to others.
+constexpr Count by_last_bytes = 2048;
+constexpr Count crowded_by_last_bytes = CollectiveArea::result_bytes;
+
+/// Pieces of a long vector: source, result and what is written stay in a first-level cache.
+constexpr Count piece_bytes = 8192;
+
+/// Where a rank's operands are, and where its result goes.
+struct Buffers {
+    const char *own;
+    char *result;
+};
+
+/// A reduction by one of the library's loops, checked, among the ranks of an area.
+struct Shared {
+    Communicator &communicator;
+    Reduction reduction;
+    Buffers buffers;
+    Count count;
+    WaitingFor waiting;
+
+    /// Gaps inside of pairs are copied with them.
+    Count extent() const {
+        return reduction.datatype().extent();
+    }
+    Count bytes() const {
+        return count * extent();
+    }
+};
+
+bool crowded() {
+    return static_cast<std::uint32_t>(engine.ranks) > engine.arena->cpus;
+}
+
+bool fits_in_slot(Count bytes) {
+    return bytes <= static_cast<Count>(MeetingLine::inline_bytes);
+}
+
+bool is_for_last(Count bytes) {
+    return bytes <= (crowded() ? crowded_by_last_bytes : by_last_bytes);
+}
+
+/// The library's loops only: a user's function may want its operands in order, and to itself.
+bool is_suitable(const Communicator &communicator, const Operation &operation) {
+    return communicator.area != nullptr && operation.is_predefined() && !operation.is_assignment();
+}
+
+void copy_bytes(void *to, const void *from, Count bytes) {
+    if (to != from) std::memcpy(to, from, static_cast<std::size_t>(bytes));
+}
+
+/// Of the first `size` ranks, in their order; `source(i)` is where rank i's operands are.
+template <class Source> void join_all(const Shared &shared, int size, void *out, Count count, Source &&source) {
+    constexpr int few = 64;
+    const void *on_stack[few];
+    std::vector<const void *> many;
+    const void **sources = on_stack;
+    if (size > few) {
+        many.resize(static_cast<std::size_t>(size));
+        sources = many.data();
+    }
+    for (int i = 0; i < size; ++i) sources[i] = source(i);
+    shared.reduction.join_all(sources, size, out, count);
+}
+
+/// The operands are in the slots.
+void join_slots(Shared &shared, Meeting &meeting, int size, void *out) {
+    join_all(shared, size, out, shared.count, [&](int i) { return static_cast<const void *>(meeting.slot(i).data); });
+}
+
+/// The slots say where the operands are.
+void join_buffers(Shared &shared, Meeting &meeting, void *out, Count first, Count count) {
+    join_all(shared, shared.communicator.size(), out, count, [&](int i) {
+        return static_cast<const void *>(meeting.slot(i).as<Buffers>().own + first * shared.extent());
+    });
+}
+
+/// The own slice of a long vector, from all ranks' operands, piece by piece; `deliver` gets each piece of the result.
+template <class Deliver>
+void reduce_slice(Shared &shared, Meeting &meeting, Count begin, Count end, Deliver &&deliver) {
+    alignas(cache_line) unsigned char piece[piece_bytes];
+    Count most = piece_bytes / shared.extent();
+    for (Count first = begin; first < end; first += most) {
+        Count length = std::min(most, end - first);
+        join_buffers(shared, meeting, piece, first, length);
+        deliver(piece, first * shared.extent(), length * shared.extent());
+    }
+}
+
+/// This rank's even part of a vector, cut at cache lines.
+std::pair<Count, Count> own_slice(const Shared &shared) {
+    Count line = std::max<Count>(1, static_cast<Count>(cache_line) / shared.extent());
+    Count lines = (shared.count + line - 1) / line, size = shared.communicator.size();
+    Count rank = shared.communicator.rank();
+    return {std::min(shared.count, lines * rank / size * line),
+            std::min(shared.count, lines * (rank + 1) / size * line)};
+}
+
+void allreduce_in_slots(Shared &shared) {
+    Meeting meeting(shared.communicator, shared.waiting);
+    copy_bytes(meeting.own().data, shared.buffers.own, shared.bytes());
+    unsigned char *result = meeting.area().small_result;
+    if (meeting.arrive()) {
+        join_slots(shared, meeting, shared.communicator.size(), result);
+        meeting.conclude();
+    } else {
+        meeting.wait();
+    }
+    copy_bytes(shared.buffers.result, result, shared.bytes());
+}
+
+/// `wants_result`: it is left alone elsewhere.
+void reduce_by_last(Shared &shared, bool wants_result) {
+    Meeting meeting(shared.communicator, shared.waiting);
+    meeting.own().as<Buffers>() = shared.buffers;
+    unsigned char *result = meeting.area().result;
+    if (meeting.arrive()) {
+        join_buffers(shared, meeting, result, 0, shared.count);
+        meeting.conclude();
+    } else {
+        meeting.wait();
+    }
+    if (wants_result) copy_bytes(shared.buffers.result, result, shared.bytes());
+}
+
+void allreduce_directly(Shared &shared) {
+    Meeting meeting(shared.communicator, shared.waiting);
+    meeting.own().as<Buffers>() = shared.buffers;
+    meeting.arrive_and_wait();
+    auto [begin, end] = own_slice(shared);
+    int rank = shared.communicator.rank(), size = shared.communicator.size();
+    reduce_slice(shared, meeting, begin, end, [&](const void *piece, Count at, Count bytes) {
+        for (int i = 0; i < size; ++i)
+            copy_bytes(meeting.slot((rank + i) % size).as<Buffers>().result + at, piece, bytes);
+    });
+    Meeting(shared.communicator, shared.waiting).arrive_and_wait();
+}
+
+void reduce_in_slots(Shared &shared, int root) {
+    Meeting meeting(shared.communicator, shared.waiting);
+    copy_bytes(meeting.own().data, shared.buffers.own, shared.bytes());
+    if (shared.communicator.rank() != root) return meeting.arrive_and_go();
+    meeting.arrive_and_wait();
+    alignas(16) unsigned char result[MeetingLine::inline_bytes];
+    join_slots(shared, meeting, shared.communicator.size(), result);
+    copy_bytes(shared.buffers.result, result, shared.bytes());
+}
+
+void reduce_directly(Shared &shared, int root) {
+    Meeting meeting(shared.communicator, shared.waiting);
+    meeting.own().as<Buffers>() = shared.buffers;
+    meeting.arrive_and_wait();
+    auto [begin, end] = own_slice(shared);
+    char *result = meeting.slot(root).as<Buffers>().result;
+    reduce_slice(shared, meeting, begin, end,
+                 [&](const void *piece, Count at, Count bytes) { copy_bytes(result + at, piece, bytes); });
+    Meeting(shared.communicator, shared.waiting).arrive_and_wait();
+}
+
+Shared make_shared(Communicator &communicator, Operation &operation, const Block &own, char *result, int root,
+                   MPI_Datatype type) {
+    WaitingFor waiting{root, 0, communicator.context(Traffic::collective), own.count,
+                       reinterpret_cast<std::uintptr_t>(type)};
+    return {communicator, Reduction(operation, *own.type), {own.address, result}, own.count, waiting};
+}
+
+/// Of operations in which every rank has operands and a result.
+Block check(const PassedOperands &passed, Operation &operation, int &code) {
+    Arguments arguments;
+    bool in_place = passed.own == MPI_IN_PLACE;
+    Block result = arguments.operands("recvbuf", {passed.result, passed.count, passed.type}, operation);
+    Block own = in_place ? result : arguments.operands("sendbuf", {passed.own, passed.count, passed.type}, operation);
+    arguments.not_in_place("recvbuf", passed.result, "there");
+    if (!in_place) arguments.apart(own, result);
+    code = arguments.code();
+    return own;
+}
+
+/// Each rank reduces its slice, from `begin` on. In place, the result would lie where others still read: it is set
+/// aside.
+void reduce_scatter(Shared &shared, Count begin, bool in_place) {
+    std::vector<char> aside;
+    char *result = shared.buffers.result;
+    if (in_place) {
+        aside.resize(static_cast<std::size_t>(shared.bytes()));
+        result = aside.data();
+    }
+    Meeting meeting(shared.communicator, shared.waiting);
+    meeting.own().as<Buffers>() = shared.buffers;
+    meeting.arrive_and_wait();
+    Count start = begin * shared.extent();
+    reduce_slice(shared, meeting, begin, begin + shared.count,
+                 [&](const void *piece, Count at, Count bytes) { copy_bytes(result + at - start, piece, bytes); });
+    Meeting(shared.communicator, shared.waiting).arrive_and_wait();
+    if (shared.count > 0) copy_bytes(shared.buffers.result, result, shared.bytes());
+}
+
+} // namespace
+
+bool shared_allreduce(Communicator &communicator, int &code, const PassedOperands &passed, Operation &operation) {
+    if (!is_suitable(communicator, operation)) return false;
+    Block own = check(passed, operation, code);
+    if (code != MPI_SUCCESS || own.count == 0) return true;
+    Shared shared =
+        make_shared(communicator, operation, own, static_cast<char *>(passed.result), MPI_ANY_SOURCE, passed.type);
+    if (fits_in_slot(shared.bytes()))
+        allreduce_in_slots(shared);
+    else if (is_for_last(shared.bytes()))
+        reduce_by_last(shared, true);
+    else
+        allreduce_directly(shared);
+    return true;
+}
+
+bool shared_reduce(Communicator &communicator, int &code, const PassedOperands &passed, Operation &operation,
+                   int root) {
+    if (!is_suitable(communicator, operation)) return false;
+    Arguments arguments;
+    arguments.root(root, communicator);
+    bool is_root = communicator.rank() == root, in_place = is_root && passed.own == MPI_IN_PLACE;
+    Block own, result;
+    if (arguments.ok() && is_root) {
+        result = arguments.operands("recvbuf", {passed.result, passed.count, passed.type}, operation);
+        arguments.not_in_place("recvbuf", passed.result, "there");
+    }
+    if (arguments.ok())
+        own = in_place ? result : arguments.operands("sendbuf", {passed.own, passed.count, passed.type}, operation);
+    if (is_root && !in_place) arguments.apart(own, result);
+    code = arguments.code();
+    if (code != MPI_SUCCESS || own.count == 0) return true;
+    Shared shared = make_shared(communicator, operation, own, result.address, root, passed.type);
+    if (fits_in_slot(shared.bytes()))
+        reduce_in_slots(shared, root);
+    else if (is_for_last(shared.bytes()))
+        reduce_by_last(shared, is_root);
+    else
+        reduce_directly(shared, root);
+    return true;
+}
+
+bool shared_reduce_scatter_block(Communicator &communicator, int &code, const PassedOperands &passed,
+                                 Operation &operation) {
+    if (!is_suitable(communicator, operation)) return false;
+    Block own = check(passed, operation, code);
+    if (code != MPI_SUCCESS || own.count == 0) return true;
+    Shared shared =
+        make_shared(communicator, operation, own, static_cast<char *>(passed.result), MPI_ANY_SOURCE, passed.type);
+    reduce_scatter(shared, communicator.rank() * own.count, passed.own == MPI_IN_PLACE);
+    return true;
+}
+
+bool shared_reduce_scatter(Communicator &communicator, int &code, const PassedOperands &passed, CountArray counts,
+                           Operation &operation) {
+    if (!is_suitable(communicator, operation)) return false;
+    Arguments arguments;
+    arguments.counts("recvcount", counts, communicator.size());
+    code = arguments.code();
+    if (code != MPI_SUCCESS) return true;
+    Slices slices = Slices::of(counts, communicator.size());
+    PassedOperands mine = passed;
+    mine.count = slices.length(communicator.rank());
+    Block own = check(mine, operation, code);
+    if (code != MPI_SUCCESS || slices.total() == 0) return true;
+    Shared shared =
+        make_shared(communicator, operation, own, static_cast<char *>(passed.result), MPI_ANY_SOURCE, passed.type);
+    reduce_scatter(shared, slices.begin[static_cast<std::size_t>(communicator.rank())], passed.own == MPI_IN_PLACE);
+    return true;
+}
+
+/// Small operands only: everyone takes what it needs from the slots.
+bool shared_scan(Communicator &communicator, int &code, const PassedOperands &passed, Operation &operation,
+                 bool exclusive) {
+    if (!is_suitable(communicator, operation)) return false;
+    Block own = check(passed, operation, code);
+    if (code != MPI_SUCCESS || own.count == 0) return true;
+    Shared shared =
+        make_shared(communicator, operation, own, static_cast<char *>(passed.result), MPI_ANY_SOURCE, passed.type);
+    if (!fits_in_slot(shared.bytes())) return false;
+    Meeting meeting(communicator, shared.waiting);
+    copy_bytes(meeting.own().data, shared.buffers.own, shared.bytes());
+    meeting.arrive_and_wait();
+    int sources = communicator.rank() + (exclusive ? 0 : 1);
+    if (sources == 0) return true;
+    alignas(16) unsigned char result[MeetingLine::inline_bytes];
+    join_slots(shared, meeting, sources, result);
+    copy_bytes(shared.buffers.result, result, shared.bytes());
+    return true;
+}
+
+} // namespace volley

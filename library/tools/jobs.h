@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Finding the running jobs of this machine, without anybody's help: the memory a job's ranks share is a file without
+/// a place in any folder, but mpiexec (or rank 0, under another launcher) has it open, and /proc shows that.
+#pragma once
+
+#include "boot/descriptor.h"
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace volley::view {
+
+struct Job {
+    std::string name; ///< "volley-4711-..."
+    pid_t creator;    ///< mpiexec, or rank 0
+    Descriptor arena;
+    std::vector<pid_t> holders; ///< processes that have it open
+};
+
+struct Search {
+    std::vector<Job> jobs; ///< by creator
+    int forbidden = 0;     ///< processes that could not be looked into
+};
+
+/// All jobs whose memory may be read.
+Search find_jobs();
+
+/// Keeps the jobs that `wanted` means: the process id of mpiexec or of a rank, or a job's name. Throws Unreadable if
+/// it means none, and says why.
+void choose(Search &search, const std::string &wanted);
+
+} // namespace volley::view

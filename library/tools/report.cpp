@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/report.h"
+
+#include "tools/dependence.h"
+#include "tools/names.h"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace volley::view {
+namespace {
+
+/// What of a rank's Activity means something now; the rest is empty.
+struct TaskFields {
+    std::string function;
+    std::optional<int> peer, world_peer, tag, root;
+    bool any_peer = false, any_tag = false;
+    std::string communicator;
+    std::optional<std::int64_t> count;
+    std::string datatype;
+    std::optional<double> seconds;
+};
+
+void fill_message(TaskFields &fields, const Snapshot &snapshot, const WaitView &wait) {
+    fields.communicator = snapshot.communicator_name(wait.context);
+    fields.any_peer = wait.peer == MPI_ANY_SOURCE;
+    if (!fields.any_peer) fields.peer = wait.peer;
+    if (wait.world_peer >= 0) fields.world_peer = wait.world_peer;
+    fields.any_tag = wait.tag == MPI_ANY_TAG;
+    if (!fields.any_tag) fields.tag = wait.tag;
+    fields.datatype = datatype_name(wait.datatype);
+    if (!fields.datatype.empty()) fields.count = wait.count;
+}
+
+TaskFields fields_of(const Snapshot &snapshot, const RankView &rank) {
+    TaskFields fields;
+    if (!rank.runs() || rank.function == 0) return fields;
+    fields.function = function_name(rank.function);
+    const bool waits = rank.wait.since_ns != 0;
+    if (waits) fields.seconds = snapshot.waited_seconds(rank);
+    if (const auto collective = collective_of(rank)) {
+        fields.communicator = snapshot.communicator_name(collective->context);
+        if (collective->root >= 0) fields.root = collective->root;
+        if (rank.wait.kind != WaitKind::step || is_collective(rank.function))
+            fields.datatype = datatype_name(rank.wait.datatype);
+        if (!fields.datatype.empty()) fields.count = rank.wait.count;
+    } else if (waits && (rank.wait.kind == WaitKind::receive || rank.wait.kind == WaitKind::send)) {
+        fill_message(fields, snapshot, rank.wait);
+    }
+    return fields;
+}
+
+std::string peer_text(const TaskFields &fields) {
+    if (fields.root) return "root " + std::to_string(*fields.root);
+    if (fields.any_peer) return "any";
+    if (!fields.peer) return {};
+    if (!fields.world_peer || fields.world_peer == fields.peer) return std::to_string(*fields.peer);
+    return std::to_string(*fields.world_peer) + " (" + std::to_string(*fields.peer) + ")";
+}
+
+/// Columns as wide as their contents. A column without any is left out; numbers stand to the right.
+class Table {
+  public:
+    struct Column {
+        const char *title;
+        bool right;
+    };
+    explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+
+    void add(std::vector<std::string> row) {
+        rows_.push_back(std::move(row));
+    }
+    std::string text() const {
+        std::vector<std::string> titles;
+        for (const Column &column : columns_) titles.emplace_back(column.title);
+        std::string result = line(titles);
+        for (const auto &row : rows_) result += line(row);
+        return result;
+    }
+
+  private:
+    std::size_t width(std::size_t column) const {
+        std::size_t widest = 0;
+        for (const auto &row : rows_) widest = std::max(widest, row[column].size());
+        return widest == 0 ? 0 : std::max(widest, std::string_view(columns_[column].title).size());
+    }
+    std::string line(const std::vector<std::string> &cells) const {
+        std::string result;
+        for (std::size_t i = 0; i < cells.size(); i++) {
+            const std::size_t wide = width(i);
+            if (wide == 0) continue;
+            if (!result.empty()) result += "  ";
+            const std::string padding(wide - cells[i].size(), ' ');
+            result += columns_[i].right ? padding + cells[i] : cells[i] + padding;
+        }
+        return result.substr(0, result.find_last_not_of(' ') + 1) + "\n";
+    }
+
+    std::vector<Column> columns_;
+    std::vector<std::vector<std::string>> rows_;
+};
+
+std::string number_text(const std::optional<std::int64_t> &number) {
+    return number ? std::to_string(*number) : std::string();
+}
+
+/// Of the program; the library's own have odd contexts, and those of communicator 0 are nobody's business.
+bool is_programs(const MessageView &message) {
+    return message.context % 2 == 0;
+}
+
+/// Members of one rank's object that say what it waits for.
+void write_fields(Json &json, const TaskFields &fields) {
+    auto text_or_null = [&](const char *name, const std::string &text) {
+        json.key(name);
+        if (text.empty())
+            json.null();
+        else
+            json.value(text);
+    };
+    text_or_null("function", fields.function);
+    json.key("peer");
+    if (fields.any_peer)
+        json.value("any");
+    else
+        json.value(fields.peer);
+    json.member("world_peer", fields.world_peer);
+    json.member("root", fields.root);
+    json.key("tag");
+    if (fields.any_tag)
+        json.value("any");
+    else
+        json.value(fields.tag);
+    text_or_null("communicator", fields.communicator);
+    json.member("count", fields.count);
+    text_or_null("datatype", fields.datatype);
+    json.member("seconds", fields.seconds);
+}
+
+} // namespace
+
+std::string job_line(const Snapshot &snapshot) {
+    const std::size_t ranks = snapshot.ranks.size();
+    return "job " + std::to_string(snapshot.creator) + ": " + std::to_string(ranks) +
+           (ranks == 1 ? " rank" : " ranks") + ", " + std::to_string(snapshot.cpus) +
+           (snapshot.cpus == 1 ? " CPU" : " CPUs") + (snapshot.ending ? ", ending" : "");
+}
+
+std::string tasks_table(const Snapshot &snapshot) {
+    Table table({{"RANK", true},
+                 {"PID", true},
+                 {"PROGRAM", false},
+                 {"STATE", false},
+                 {"FUNCTION", false},
+                 {"PEER", false},
+                 {"TAG", true},
+                 {"COMMUNICATOR", false},
+                 {"COUNT", true},
+                 {"DATATYPE", false},
+                 {"FOR", true}});
+    for (const RankView &rank : snapshot.ranks) {
+        const TaskFields fields = fields_of(snapshot, rank);
+        table.add({std::to_string(rank.rank), rank.process > 0 ? std::to_string(rank.process) : "", rank.program,
+                   text_of(rank.doing), fields.function, peer_text(fields),
+                   fields.any_tag ? "any" : (fields.tag ? std::to_string(*fields.tag) : ""), fields.communicator,
+                   number_text(fields.count), fields.datatype, fields.seconds ? duration(*fields.seconds) : ""});
+    }
+    return table.text();
+}
+
+std::string messages_table(const Snapshot &snapshot, bool all) {
+    Table table({{"FROM", true},
+                 {"TO", true},
+                 {"TAG", true},
+                 {"COMMUNICATOR", false},
+                 {"BYTES", true},
+                 {"WHERE", false},
+                 {"FOR", true}});
+    bool any = false;
+    for (const MessageView &message : snapshot.messages) {
+        if (!all && !is_programs(message)) continue;
+        any = true;
+        table.add({std::to_string(message.source), std::to_string(message.destination), std::to_string(message.tag),
+                   snapshot.communicator_name(message.context) + (is_programs(message) ? "" : " (collective)"),
+                   std::to_string(message.bytes),
+                   std::string(message.on_its_way ? "on its way" : "arrived") +
+                       (message.at_sender ? ", data at the sender" : ""),
+                   message.age_seconds ? duration(*message.age_seconds) : ""});
+    }
+    std::string text = any ? table.text() : "no message is sent and not received\n";
+    for (const RankView &rank : snapshot.ranks) {
+        const auto shown =
+            static_cast<std::uint32_t>(std::ranges::count_if(snapshot.messages, [&](const auto &message) {
+                return message.destination == rank.rank && !message.on_its_way;
+            }));
+        if (rank.unexpected > shown)
+            text += "rank " + std::to_string(rank.rank) + " has " + std::to_string(rank.unexpected - shown) +
+                    " more that have arrived\n";
+    }
+    return text;
+}
+
+void write_job(Json &json, const Snapshot &snapshot) {
+    json.member("job", snapshot.job);
+    json.member("pid", snapshot.creator);
+    json.member("cpus", snapshot.cpus);
+    json.member("ending", snapshot.ending);
+}
+
+void write_tasks(Json &json, const Snapshot &snapshot) {
+    json.key("ranks").begin_array();
+    for (const RankView &rank : snapshot.ranks) {
+        json.begin_object();
+        json.member("rank", rank.rank);
+        json.member("pid", rank.process);
+        json.member("program", rank.program);
+        json.member("state", text_of(rank.doing));
+        write_fields(json, fields_of(snapshot, rank));
+        json.member("posted_receives", rank.posted);
+        json.member("unexpected_messages", rank.unexpected);
+        json.member("placement", rank.placement == Placement::shared ? "shared" : "process");
+        json.member("space", rank.space);
+        json.member("program_base", rank.program_base);
+        json.member("interpreter_base", rank.interpreter_base);
+        json.end_object();
+    }
+    json.end_array();
+}
+
+void write_messages(Json &json, const Snapshot &snapshot, bool all) {
+    json.key("messages").begin_array();
+    for (const MessageView &message : snapshot.messages) {
+        if (!all && !is_programs(message)) continue;
+        json.begin_object();
+        json.member("source", message.source);
+        json.member("destination", message.destination);
+        json.member("tag", message.tag);
+        json.member("communicator", snapshot.communicator_name(message.context));
+        json.member("collective", !is_programs(message));
+        json.member("bytes", message.bytes);
+        json.member("arrived", !message.on_its_way);
+        json.member("data_at_sender", message.at_sender);
+        json.member("seconds", message.age_seconds);
+        json.end_object();
+    }
+    json.end_array();
+}
+
+void write_verdict(Json &json, const Verdict &verdict) {
+    json.key("why").begin_object();
+    json.member("hangs", verdict.hangs());
+    json.member("whole_job", verdict.whole_job);
+    json.member("hung", verdict.hung);
+    json.member("cycle", verdict.cycle);
+    json.member("headline", verdict.headline);
+    json.key("reasons").begin_array();
+    for (const Reason &reason : verdict.reasons) {
+        json.begin_object();
+        json.member("ranks", reason.ranks);
+        json.member("waits_for", reason.awaited);
+        json.member("sentence", reason.sentence);
+        json.end_object();
+    }
+    json.end_array();
+    json.end_object();
+}
+
+} // namespace volley::view

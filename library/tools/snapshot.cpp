@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/snapshot.h"
+
+#include "boot/ledger.h"
+#include "core/job_shared.h"
+#include "reach/ring.h"
+#include "tools/process_info.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <ctime>
+#include <memory>
+#include <string_view>
+
+namespace volley::view {
+namespace {
+
+constexpr auto relaxed = std::memory_order_relaxed;
+
+/// More of anything than this is damage.
+constexpr std::uint32_t most_ranks = 1 << 16;
+constexpr std::uint32_t most_slots = 1 << 16;
+constexpr int most_pages = 1 << 12;
+
+std::uint64_t now_ns() {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+std::optional<double> seconds_between(std::uint64_t earlier, std::uint64_t later) {
+    return later > earlier ? static_cast<double>(later - earlier) * 1e-9 : 0.0;
+}
+
+class Reader {
+  public:
+    explicit Reader(int file) : file_(file) {}
+
+    bool read(std::uint64_t offset, void *to, std::size_t bytes) const {
+        return pread(file_, to, bytes, static_cast<off_t>(offset)) == static_cast<ssize_t>(bytes);
+    }
+    /// On the heap: what is published holds atomics, which cannot be copied. nullptr at the end of the file.
+    template <class Type> std::unique_ptr<Type> read(std::uint64_t offset) const {
+        auto made = std::make_unique<Type>();
+        if (!read(offset, static_cast<void *>(made.get()), sizeof(Type))) return nullptr;
+        return made;
+    }
+    template <class Type> std::unique_ptr<Type[]> read_array(std::uint64_t offset, std::size_t count) const {
+        auto made = std::make_unique<Type[]>(count);
+        if (!read(offset, static_cast<void *>(made.get()), count * sizeof(Type))) return nullptr;
+        return made;
+    }
+
+  private:
+    int file_;
+};
+
+/// Bytes of the UTF-8 character at the front; 0 if it is none, or a control character.
+std::size_t character_bytes(std::string_view text) {
+    const auto first = static_cast<unsigned char>(text[0]);
+    if (first < 0x80) return first >= ' ' && first != 0x7f;
+    const std::size_t bytes = first >= 0xf0 && first < 0xf8 ? 4 : first >= 0xe0 ? 3 : first >= 0xc2 ? 2 : 0;
+    if (bytes == 0 || first >= 0xf8 || text.size() < bytes) return 0;
+    for (std::size_t i = 1; i < bytes; i++)
+        if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) return 0;
+    return bytes;
+}
+
+/// A name as it may be shown: what is no text (a cut character, damage) becomes '?'.
+std::string printable(const char *bytes, std::size_t most) {
+    std::string_view text(bytes, strnlen(bytes, most));
+    std::string result;
+    while (!text.empty()) {
+        const std::size_t character = character_bytes(text);
+        result += character == 0 ? std::string_view("?") : text.substr(0, character);
+        text.remove_prefix(std::max<std::size_t>(character, 1));
+    }
+    return result;
+}
+
+class Look {
+  public:
+    Look(int file) : reader_(file) {}
+
+    Snapshot take() {
+        auto head = reader_.read<ArenaHead>(0);
+        if (!head) throw Unreadable{"the job has ended"};
+        if (head->magic != arena_magic) throw Unreadable{"it belongs to another version of Volley"};
+        if (head->ranks == 0 || head->ranks > most_ranks) throw Unreadable{"it is just being started"};
+        ranks_ = head->ranks;
+        result_.job = printable(head->job, sizeof head->job);
+        result_.creator = creator_of(result_.job);
+        result_.cpus = head->cpus;
+        result_.ending = head->ending.load(relaxed) != 0;
+        auto records = reader_.read_array<RankRecord>(head->records, ranks_);
+        if (!records) throw Unreadable{"the job has ended"};
+        result_.taken_ns = now_ns();
+        result_.ranks.resize(ranks_);
+        for (std::uint32_t rank = 0; rank < ranks_; rank++) take_rank(static_cast<int>(rank), records[rank]);
+        const std::uint64_t shared = head->job_shared.load(relaxed), used = head->next_free.load(relaxed);
+        if (shared != 0 && shared < used && JobShared::footprint(ranks_) <= used - shared) take_rings(shared);
+        return std::move(result_);
+    }
+
+  private:
+    void take_rank(int number, const RankRecord &record) {
+        RankView &rank = result_.ranks[static_cast<std::size_t>(number)];
+        rank.rank = number;
+        rank.process = record.program.load(relaxed) != 0 ? record.program.load(relaxed) : record.process;
+        rank.placement = record.placement;
+        rank.space = record.space;
+        rank.program_base = record.program_base;
+        rank.interpreter_base = record.interpreter_base;
+        const Activity &activity = record.activity;
+        rank.function = activity.function.load(relaxed);
+        rank.wait = {.kind = activity.kind.load(relaxed),
+                     .peer = activity.peer.load(relaxed),
+                     .world_peer = activity.world_peer.load(relaxed),
+                     .tag = activity.tag.load(relaxed),
+                     .context = activity.context.load(relaxed),
+                     .count = activity.count.load(relaxed),
+                     .datatype = activity.datatype.load(relaxed),
+                     .since_ns = activity.since_ns.load(relaxed),
+                     .collective = activity.collective.load(relaxed),
+                     .root = activity.root.load(relaxed)};
+        if (rank.wait.world_peer >= static_cast<int>(ranks_)) rank.wait.world_peer = -1;
+        judge(rank, record.state.load(relaxed));
+        if (std::uint64_t offset = record.ledger.load(relaxed)) take_ledger(rank, offset);
+    }
+
+    static void judge(RankView &rank, RankState state) {
+        std::optional<ProcessInfo> process;
+        if (rank.process > 0) process = process_info(rank.process);
+        if (process) rank.program = process->name;
+        if (state == RankState::ended || (rank.process > 0 && (!process || process->gone)))
+            rank.doing = Doing::ended;
+        else if (state == RankState::absent || rank.process <= 0)
+            rank.doing = Doing::not_started;
+        else if (process->stopped)
+            rank.doing = Doing::stopped;
+        else if (rank.function != 0)
+            rank.doing = rank.wait.since_ns != 0 ? Doing::waiting : Doing::in_mpi;
+        else if (state == RankState::finalised)
+            rank.doing = Doing::finalised;
+        else
+            rank.doing = state == RankState::started ? Doing::before_mpi : Doing::computing;
+    }
+
+    void take_ledger(RankView &rank, std::uint64_t offset) {
+        auto ledger = reader_.read<Ledger>(offset);
+        if (!ledger) return;
+        rank.thread_level = ledger->thread_level.load(relaxed);
+        rank.posted = ledger->posted.load(relaxed);
+        rank.unexpected = ledger->unexpected.load(relaxed);
+        for (const LedgerMessage &message : ledger->messages) {
+            const std::uint64_t arrived = message.arrived_ns.load(relaxed);
+            const int source = message.source.load(relaxed);
+            if (arrived == 0 || !is_rank(source)) continue;
+            result_.messages.push_back({.source = source,
+                                        .destination = rank.rank,
+                                        .tag = message.tag.load(relaxed),
+                                        .context = message.context.load(relaxed),
+                                        .bytes = message.bytes.load(relaxed),
+                                        .age_seconds = seconds_between(arrived, result_.taken_ns),
+                                        .on_its_way = false,
+                                        .at_sender = message.at_sender.load(relaxed) != 0});
+        }
+        take_communicators(rank, ledger->communicators);
+        std::uint64_t next = ledger->communicators.next.load(relaxed);
+        for (int pages = 0; next != 0 && pages < most_pages; pages++) {
+            auto page = reader_.read<LedgerPage>(next);
+            if (!page) return;
+            take_communicators(rank, *page);
+            next = page->next.load(relaxed);
+        }
+    }
+
+    static void take_communicators(RankView &rank, const LedgerPage &page) {
+        for (const LedgerCommunicator &entry : page.communicators) {
+            if (entry.size.load(relaxed) <= 0) continue;
+            rank.communicators.push_back({.context = entry.context.load(relaxed),
+                                          .size = entry.size.load(relaxed),
+                                          .rank = entry.rank.load(relaxed),
+                                          .own_group = entry.own_group.load(relaxed),
+                                          .peer_group = entry.peer_group.load(relaxed),
+                                          .collectives = entry.collectives.load(relaxed),
+                                          .meetings = entry.meetings.load(relaxed),
+                                          .name = printable(entry.name.data(), entry.name.size())});
+        }
+    }
+
+    void take_rings(std::uint64_t shared) {
+        for (std::uint32_t receiver = 0; receiver < ranks_; receiver++) {
+            const std::uint64_t inbox = shared + sizeof(JobShared) + receiver * Inbox::footprint(ranks_);
+            auto rings = reader_.read_array<std::uint64_t>(inbox + sizeof(Inbox), ranks_);
+            if (!rings) return;
+            for (std::uint32_t sender = 0; sender < ranks_; sender++)
+                if (rings[sender] != 0) take_ring(static_cast<int>(sender), result_.ranks[receiver], rings[sender]);
+        }
+    }
+
+    void take_ring(int sender, RankView &receiver, std::uint64_t offset) {
+        auto head = reader_.read<RingHead>(offset);
+        if (!head || head->slots == 0 || head->slots > most_slots || (head->slots & (head->slots - 1)) != 0) return;
+        const std::uint64_t taken = head->taken.load(relaxed);
+        receiver.traffic += taken;
+        for (std::uint64_t position = taken; position < taken + head->slots; position++) {
+            auto slot = reader_.read<Slot>(offset + sizeof(RingHead) + (position & (head->slots - 1)) * sizeof(Slot));
+            if (!slot || slot->turn.load(relaxed) != static_cast<std::uint32_t>(position + 1)) return;
+            result_.messages.push_back({.source = sender,
+                                        .destination = receiver.rank,
+                                        .tag = slot->tag,
+                                        .context = slot->context,
+                                        .bytes = static_cast<std::int64_t>(slot->bytes),
+                                        .age_seconds = std::nullopt,
+                                        .on_its_way = true,
+                                        .at_sender = slot->kind == static_cast<std::uint64_t>(MessageKind::direct)});
+        }
+    }
+
+    bool is_rank(int number) const {
+        return number >= 0 && number < static_cast<int>(ranks_);
+    }
+
+    Reader reader_;
+    std::uint32_t ranks_ = 0;
+    Snapshot result_;
+};
+
+/// Of the program's traffic: that of collective operations has the next number.
+std::uint32_t base_of(std::uint32_t context) {
+    return context & ~1u;
+}
+
+} // namespace
+
+const char *text_of(Doing doing) {
+    switch (doing) {
+    case Doing::not_started:
+        return "not started";
+    case Doing::before_mpi:
+        return "before MPI";
+    case Doing::computing:
+        return "computing";
+    case Doing::in_mpi:
+        return "in MPI";
+    case Doing::waiting:
+        return "waiting";
+    case Doing::stopped:
+        return "stopped";
+    case Doing::finalised:
+        return "finalised";
+    case Doing::ended:
+        break;
+    }
+    return "ended";
+}
+
+double Snapshot::waited_seconds(const RankView &rank) const {
+    return *seconds_between(rank.wait.since_ns, taken_ns);
+}
+
+const CommunicatorView *Snapshot::communicator(const RankView &rank, std::uint32_t context) {
+    for (const CommunicatorView &entry : rank.communicators)
+        if (entry.context == base_of(context)) return &entry;
+    return nullptr;
+}
+
+std::string Snapshot::communicator_name(std::uint32_t context) const {
+    for (const RankView &rank : ranks)
+        if (const CommunicatorView *entry = communicator(rank, context); entry && !entry->name.empty())
+            return entry->name;
+    return "communicator #" + std::to_string(base_of(context));
+}
+
+std::vector<int> Snapshot::members(const RankView &rank, std::uint32_t context, bool peers) const {
+    std::vector<int> found;
+    const CommunicatorView *own = communicator(rank, context);
+    if (!own) return found;
+    const int group = peers ? own->peer_group : own->own_group;
+    for (const RankView &other : ranks)
+        if (const CommunicatorView *entry = communicator(other, context); entry && entry->own_group == group)
+            found.push_back(other.rank);
+    return found;
+}
+
+Snapshot look(int arena_file) {
+    return Look(arena_file).take();
+}
+
+} // namespace volley::view

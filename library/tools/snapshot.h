@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// One look at a running job: all that its ranks publish (boot/job.h, boot/ledger.h, reach/ring.h), copied and made
+/// sense of.
+///
+/// Read with pread from the arena's file, not mapped: holes stay holes, and a job that ends meanwhile is a short read
+/// and no signal. Ranks go on while they are read, so what is here may not fit together; nobody may rely on it.
+#pragma once
+
+#include "boot/job.h"
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace volley::view {
+
+enum class Doing {
+    not_started, ///< the launcher has not come to it yet
+    before_mpi,  ///< its program runs, and has not called MPI_Init
+    computing,   ///< outside of MPI
+    in_mpi,      ///< inside a function, and has not waited long
+    waiting,     ///< inside a function, for others
+    stopped,     ///< by a signal or a debugger
+    finalised,   ///< after MPI_Finalize
+    ended,
+};
+
+/// "computing", "waiting"...
+const char *text_of(Doing doing);
+
+/// As in Activity.
+struct WaitView {
+    WaitKind kind = WaitKind::unknown;
+    int peer = -1;
+    int world_peer = -1;
+    int tag = 0;
+    std::uint32_t context = 0;
+    std::int64_t count = 0;
+    std::uintptr_t datatype = 0;
+    std::uint64_t since_ns = 0;
+    std::uint32_t collective = 0;
+    int root = -1;
+};
+
+/// As in LedgerCommunicator.
+struct CommunicatorView {
+    std::uint32_t context;
+    int size, rank, own_group, peer_group;
+    std::uint32_t collectives, meetings;
+    std::string name;
+};
+
+/// A message that is sent and not received.
+struct MessageView {
+    int source, destination; ///< ranks in the job
+    int tag;
+    std::uint32_t context;
+    std::int64_t bytes;
+    std::optional<double> age_seconds;
+    bool on_its_way; ///< the receiver has not taken it out of the ring
+    bool at_sender;  ///< only announced: its data is still at the sender
+};
+
+struct RankView {
+    int rank = 0;
+    pid_t process = 0;
+    std::string program;
+    Placement placement = Placement::process;
+    std::uint32_t space = 0;
+    std::uint64_t program_base = 0, interpreter_base = 0;
+    Doing doing = Doing::not_started;
+    std::uint32_t function = 0;
+    WaitView wait; ///< if its since_ns is not 0
+    int thread_level = 0;
+    std::uint32_t posted = 0;     ///< receives that wait for messages
+    std::uint32_t unexpected = 0; ///< messages that wait for receives; not all may be among the job's messages
+    std::vector<CommunicatorView> communicators;
+    std::uint64_t traffic = 0; ///< changes with each message that comes
+
+    bool runs() const {
+        return doing != Doing::ended && doing != Doing::not_started;
+    }
+    bool waits() const {
+        return doing == Doing::waiting;
+    }
+};
+
+struct Snapshot {
+    std::string job; ///< name
+    pid_t creator = 0;
+    std::uint32_t cpus = 0;
+    bool ending = false;
+    std::uint64_t taken_ns = 0; ///< CLOCK_MONOTONIC
+    std::vector<RankView> ranks;
+    std::vector<MessageView> messages;
+
+    double waited_seconds(const RankView &rank) const;
+    /// The rank's entry for a context of either kind of traffic; nullptr if it is not in it.
+    static const CommunicatorView *communicator(const RankView &rank, std::uint32_t context);
+    /// "MPI_COMM_WORLD", "rows", or "communicator #12" without a name.
+    std::string communicator_name(std::uint32_t context) const;
+    /// The ranks that have `context` and are in the group a member of which is this rank's peer (`peers`) or equal.
+    std::vector<int> members(const RankView &rank, std::uint32_t context, bool peers) const;
+};
+
+/// Why a job cannot be looked at, in words.
+struct Unreadable {
+    std::string reason;
+};
+
+/// Throws Unreadable: it is not an arena of this version, or the job has ended.
+Snapshot look(int arena_file);
+
+} // namespace volley::view

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every collective function against serial models; the programs check everything themselves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ..conftest import MODES, MpiProgram, MpiRun
+
+PROGRAMS = Path(__file__).parent / "programs"
+SIZES = [1, 2, 3, 4, 5, 8]
+SOURCES = ["data", "reduce", "inter", "neighbours", "outstanding", "sequence", "threads", "errors"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("ranks", SIZES)
+@pytest.mark.parametrize("source", SOURCES)
+def test_program(source: str, ranks: int, mode: str, mpi_program: MpiProgram, mpirun: MpiRun) -> None:
+    mpirun("--ranks", mode, "-n", ranks, mpi_program(PROGRAMS / f"{source}.cpp"))
+
+
+@pytest.mark.parametrize("source", ["data", "reduce", "sequence"])
+def test_ranks_of_both_kinds(source: str, mpi_program: MpiProgram, mpirun: MpiRun) -> None:
+    """A rank started through a shell is a process of its own among ranks that share an address space."""
+    program = mpi_program(PROGRAMS / f"{source}.cpp")
+    shell = ("/bin/sh", "-c", f"{program}; exit $?")
+    mpirun("-n", 2, program, ":", "-n", 1, *shell, ":", "-n", 1, program)

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Communicators, intercommunicators, topologies and sessions: the programs check everything themselves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ..conftest import MODES, SIZES, MpiProgram, MpiRun
+
+PROGRAMS = Path(__file__).parent / "programs"
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("ranks", SIZES)
+@pytest.mark.parametrize("source", ["duplicate", "create", "inter", "topology", "session", "threads"])
+def test_program(source: str, ranks: int, mode: str, mpi_program: MpiProgram, mpirun: MpiRun) -> None:
+    outcome = mpirun("--ranks", mode, "-n", ranks, mpi_program(PROGRAMS / f"{source}.cpp"), check=False)
+    assert (outcome.returncode, outcome.stderr) == (0, "")
+
+
+def test_ranks_of_both_kinds_meet(mpi_program: MpiProgram, mpirun: MpiRun) -> None:
+    """A rank started through a shell is a process of its own among ranks that share an address space."""
+    program = mpi_program(PROGRAMS / "create.cpp")
+    shell = ("/bin/sh", "-c", f"{program}; exit $?")
+    outcome = mpirun("-n", 2, program, ":", "-n", 1, *shell, ":", "-n", 2, program, check=False)
+    assert (outcome.returncode, outcome.stderr) == (0, "")

@@ -74,8 +74,11 @@ void report_unreceived() {
     count = 0;
     for_each_queue([](MatchQueues &queues) {
         if (queues.context % 2 != static_cast<std::uint32_t>(Traffic::program)) return;
-        for (Unexpected *message = queues.arrivals.first(); message; message = message->all.next)
+        for (Unexpected *message = queues.arrivals.first(); message; message = message->all.next) {
+            const Transfer *transfer = message->transfer;
+            if (transfer && transfer->state.load(std::memory_order_acquire) == TransferState::cancelled) continue;
             if (count++ == 0) first = message;
+        }
     });
     if (count == 0) return;
     std::fprintf(

@@ -64,6 +64,10 @@ class Communicator final : public Object {
         return object_of<Communicator>(handle);
     }
     MPI_Comm handle();
+    /// MPI_COMM_WORLD or MPI_COMM_SELF.
+    bool is_predefined() const {
+        return this == predefined_[0] || this == predefined_[1];
+    }
 
     int rank() const {
         return rank_;

@@ -81,7 +81,7 @@ int free_communicator(MPI_Comm *handle, const char *function) {
         return fail(MPI_ERR_COMM, "comm is %s, not a communicator that can be freed",
                     *handle == MPI_COMM_NULL ? "MPI_COMM_NULL" : "no live communicator");
     blame(*communicator);
-    if (communicator == &Communicator::world() || communicator == &Communicator::self())
+    if (communicator->is_predefined())
         return fail(MPI_ERR_COMM, "comm is %s, which %s cannot free", std::string(communicator->name()).c_str(),
                     function);
     if (int code = delete_attributes(*communicator); code != MPI_SUCCESS) return code;
@@ -166,8 +166,7 @@ int Comm_free(MPI_Comm *comm) {
 
 int Comm_disconnect(MPI_Comm *comm) {
     Communicator *communicator = Communicator::from_handle(*comm);
-    bool ends = communicator && !communicator->freed && communicator != &Communicator::world() &&
-                communicator != &Communicator::self();
+    bool ends = communicator && !communicator->freed && !communicator->is_predefined();
     // Whoever is past the barrier knows that all have come to the end of their communication.
     if (ends)
         if (int code = meet(*communicator); code != MPI_SUCCESS) return code;

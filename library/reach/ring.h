@@ -217,8 +217,6 @@ class RingReceiver {
     const Slot *front() const {
         const Slot *slot = ring_->slot(position_);
         if (slot->turn.load(std::memory_order_acquire) != static_cast<std::uint32_t>(position_ + 1)) return nullptr;
-        // On its way while the message is matched. Of an announced one this may be any address: it does no harm.
-        if (slot->bytes > inline_bytes) __builtin_prefetch(ring_->payload(slot->payload_position));
         return slot;
     }
 

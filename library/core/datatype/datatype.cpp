@@ -233,6 +233,8 @@ class ExtentsSum {
         external_size_ = external_size_ + Checked(copies) * part.external_size;
         if (part.elements != 0) {
             widen(true_lb_, true_ub_, data_, low + part.true_lb, high + part.true_ub);
+            Checked ignored;
+            widen(ignored, natural_ub_, data_, 0, high + part.natural_ub);
             data_ = true;
             if (part.alignment > alignment_) alignment_ = part.alignment;
         }
@@ -246,10 +248,12 @@ class ExtentsSum {
         if (!overflow_) signature_ = signature::concatenate(signature_, signature::repeat(part.signature, copies));
     }
 
-    bool finish(Extents &extents) const {
-        Checked length = true_ub_ - true_lb_;
-        Count rest = length.value() % alignment_;
-        Checked natural_ub = true_ub_ + (rest != 0 ? alignment_ - rest : 0);
+    /// `padded`: so that the next element is aligned. The standard (MPI 5.0 §5.1.6) pads every type; MPICH and Open MPI
+    /// only structs, and count the padding in their parts, and programs rely on that.
+    bool finish(Extents &extents, bool padded) const {
+        Checked length = natural_ub_ - true_lb_;
+        Count rest = padded ? length.value() % alignment_ : 0;
+        Checked natural_ub = natural_ub_ + (rest != 0 ? alignment_ - rest : 0);
         bool overflow = overflow_ || length.overflow() || natural_ub.overflow() || (natural_ub - true_lb_).overflow() ||
                         (marker_ub_ - marker_lb_).overflow();
         if (overflow) return false;
@@ -274,7 +278,7 @@ class ExtentsSum {
         ub = !not_first || high.value() > ub.value() || high.overflow() ? high : ub;
     }
 
-    Checked size_, elements_, external_size_, true_lb_, true_ub_, marker_lb_, marker_ub_;
+    Checked size_, elements_, external_size_, true_lb_, true_ub_, natural_ub_, marker_lb_, marker_ub_;
     Signature signature_;
     std::int32_t alignment_ = 1;
     bool data_ = false;
@@ -294,17 +298,18 @@ Outcome Datatype::Access::describe(Datatype &datatype) {
                        deepest_nesting);
 
     // Displacements in elements were checked not to overflow by the constructors.
+    bool padded = datatype.envelope_.combiner == MPI_COMBINER_STRUCT;
     ExtentsSum sum;
     for (Count i = 0, pieces = datatype.pieces(); i < pieces; ++i) {
         Piece piece = datatype.piece(i);
         sum.add(piece.type->extents_, piece.displacement, piece.type->extent(), piece.length);
     }
     Extents unit;
-    bool fits = sum.finish(unit);
+    bool fits = sum.finish(unit, padded);
     if (fits && datatype.repetitions() != 1) {
         ExtentsSum repeated;
         repeated.add(unit, 0, datatype.repetition_stride(), datatype.repetitions());
-        fits = repeated.finish(unit);
+        fits = repeated.finish(unit, false);
     }
     if (!fits)
         return failure(MPI_ERR_COUNT, "the datatype would be larger than MPI_Count can tell: its size, extent or one "

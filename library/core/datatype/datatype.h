@@ -54,7 +54,7 @@ struct Extents {
     Count true_ub = 0;       ///< one beyond the last
     Count marker_lb = 0;     ///< set by MPI_Type_create_resized, here or in a part, if `markers`
     Count marker_ub = 0;
-    Count natural_ub = 0; ///< true_ub, rounded up so that the next element is aligned
+    Count natural_ub = 0; ///< true_ub and the padding of structs, so that their next element is aligned
     std::int32_t alignment = 1;
     bool markers = false;
     Signature signature;

@@ -25,8 +25,12 @@ struct TypeMapEntry {
 struct TypeMap {
     std::vector<TypeMapEntry> entries;
     std::vector<Count> lb_markers, ub_markers;
+    Count padded_ub = 0; ///< with the padding of structs
 
     void add(Count displacement, const TypeMap &part) {
+        if (!part.entries.empty())
+            padded_ub =
+                entries.empty() ? displacement + part.padded_ub : std::max(padded_ub, displacement + part.padded_ub);
         for (TypeMapEntry entry : part.entries) entries.push_back({displacement + entry.displacement, entry.basic});
         for (Count marker : part.lb_markers) lb_markers.push_back(displacement + marker);
         for (Count marker : part.ub_markers) ub_markers.push_back(displacement + marker);
@@ -54,10 +58,15 @@ struct TypeMap {
 
     Count ub() const {
         if (!ub_markers.empty()) return *std::max_element(ub_markers.begin(), ub_markers.end());
+        return padded_ub;
+    }
+
+    /// The end of a struct: the next element is aligned.
+    void pad() {
         Count alignment = 1;
         for (const TypeMapEntry &entry : entries) alignment = std::max<Count>(alignment, entry.basic.alignment);
-        Count length = true_ub() - true_lb();
-        return true_lb() + (length + alignment - 1) / alignment * alignment;
+        Count length = padded_ub - true_lb();
+        padded_ub = true_lb() + (length + alignment - 1) / alignment * alignment;
     }
 
     Count extent() const {
@@ -78,6 +87,8 @@ struct TypeMap {
         else
             for (Count i = 0; i < 2; ++i)
                 map.entries.push_back({type.piece(i).displacement, type.piece(i).type->basic()});
+        map.padded_ub = map.true_ub();
+        map.pad();
         return map;
     }
 };
@@ -226,6 +237,7 @@ class SampleSource {
                 types.push_back(parts.back().type.get());
                 map.add_block(displacements[i], lengths[i], parts.back().map);
             }
+            map.pad();
             return {
                 made(make_struct, std::ssize(lengths), CountArray(lengths.data()), displacements.data(), types.data()),
                 map};

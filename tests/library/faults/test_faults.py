@@ -40,7 +40,8 @@ def is_alive(process: int) -> bool:
 
 def shared_files() -> set[str]:
     """Everything with a name that a job could leave behind."""
-    return {*os.listdir("/dev/shm"), *(name for name in os.listdir("/tmp") if "volley" in name)}
+    found = {str(path) for path in Path("/dev/shm").iterdir()}
+    return found | {str(path) for path in Path("/tmp").glob("*volley*")}
 
 
 def kill_one(mpiexec: Path, program: Path, mode: str, rng: random.Random) -> None:

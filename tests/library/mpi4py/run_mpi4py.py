@@ -130,6 +130,7 @@ def prepare(prefix: Path) -> Path:
         venv.EnvBuilder(with_pip=True, symlinks=True).create(folder)
         pip = (python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
         run(*pip, NUMPY)
+        shutil.rmtree(source / "build", ignore_errors=True)  # of another prefix
         # Unoptimised: it is built in half the time, and what is tested lies below it.
         run(*pip, "--no-cache-dir", source, MPICC=f"{prefix}/bin/mpicc", CFLAGS="-O0")
         (folder / "complete").touch()

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
 
 MODES = ["shared", "process"]
-SIZES = [1, 2, 3, 5, 8]
+SIZES = [int(ranks) for ranks in os.environ.get("VOLLEY_TEST_RANKS", "1,2,3,5,8").split(",")]
 
 MpiProgram = Callable[..., Path]
 MpiRun = Callable[..., "subprocess.CompletedProcess[str]"]

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ..conftest import MODES, MpiProgram, MpiRun
+from ..conftest import MODES, SIZES, MpiProgram, MpiRun
 
 PROGRAMS = Path(__file__).parent / "programs"
-SIZES = [1, 2, 3, 4, 5, 8]
 SOURCES = ["data", "reduce", "inter", "neighbours", "outstanding", "sequence", "threads", "errors"]
 
 

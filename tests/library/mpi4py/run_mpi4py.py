@@ -6,7 +6,8 @@ mpi4py is built from its source on PyPI against PREFIX/bin/mpicc, into an enviro
 the cache (some minutes, once for each mpi.h), and its tests are run by PREFIX/bin/mpiexec, for several numbers
 of ranks, in shared and in process mode. A table tells what came out; the exit status is 0 if all tests passed.
 
-    run_mpi4py.py --prefix PREFIX [-n 1,2,3,5] [--ranks shared,process] [-- arguments of mpi4py's test/main.py]
+    run_mpi4py.py --prefix PREFIX [-n 1,2,3,5] [--ranks shared,process] [--local-once]
+                  [-- arguments of mpi4py's test/main.py]
 """
 
 from __future__ import annotations
@@ -43,6 +44,8 @@ MODULES_LEFT_OUT: Mapping[str, str] = {
     "test_util_pool": "mpi4py.futures starts further processes",
     "test_p2p_buf_part": "partitioned messages",
 }
+# Modules whose tests concern one process alone and take three quarters of the time.
+LOCAL_MODULES = ("test_datatype", "test_msgspec", "test_pack", "test_util_dtlib")
 # Single tests, by fnmatch patterns of MODULE.CLASS.METHOD.
 TESTS_LEFT_OUT: Mapping[str, str] = {
     "test_errhandler.TestErrhandlerWin.*": "windows",
@@ -144,9 +147,11 @@ def can_be_shared(python: Path) -> bool:
         return int.from_bytes(file.read(18)[16:], "little") == position_independent
 
 
-def run_tests(prefix: Path, python: Path, kind: str, ranks: int, arguments: Sequence[str], logs: Path) -> Result:
-    """One run of the suite, its output kept in a file."""
-    left_out = [*("-e", f"^({'|'.join(MODULES_LEFT_OUT)})\\.py$")]
+def run_tests(
+    prefix: Path, python: Path, kind: str, ranks: int, arguments: Sequence[str], logs: Path, skipped: Sequence[str] = ()
+) -> Result:
+    """One run of the suite without the modules `skipped`, its output kept in a file."""
+    left_out = [*("-e", f"^({'|'.join((*MODULES_LEFT_OUT, *skipped))})\\.py$")]
     for pattern in TESTS_LEFT_OUT:
         left_out += ["-x", pattern]
     main = fetch_source() / "test" / "main.py"
@@ -199,6 +204,11 @@ def main() -> int:
     parser.add_argument("--prefix", type=Path, default=default, help="where the library is installed (%(default)s)")
     parser.add_argument("-n", default="1,2,3,5", help="numbers of ranks (%(default)s)")
     parser.add_argument("--ranks", default="shared,process", help="how ranks run (%(default)s)")
+    parser.add_argument(
+        "--local-once",
+        action="store_true",
+        help=f"tests that concern one process alone ({', '.join(LOCAL_MODULES)}) only with one rank",
+    )
     parser.add_argument("--logs", type=Path, default=cache_folder() / "logs", help="where logs go (%(default)s)")
     parser.add_argument("arguments", nargs="*", help="for mpi4py's test/main.py, after --")
     options = parser.parse_args()
@@ -215,7 +225,8 @@ def main() -> int:
             continue
         for ranks in map(int, options.n.split(",")):
             print(f"{kind}, {ranks} ranks", flush=True)
-            results.append(run_tests(prefix, python, kind, ranks, options.arguments, options.logs))
+            skipped = LOCAL_MODULES if options.local_once and ranks > 1 else ()
+            results.append(run_tests(prefix, python, kind, ranks, options.arguments, options.logs, skipped))
     report(results, options.logs)
     return 0 if results and all(result.passed for result in results) else 1
 

@@ -269,9 +269,10 @@ def export(function: Function, body: Iterable[str], used: Container[str] | None 
 class Entry:
     """The text of one entry point."""
 
-    def __init__(self, function: Function, number: int, implementation: Implementation) -> None:
+    def __init__(self, function: Function, numbers: Mapping[str, int], implementation: Implementation) -> None:
         self.function = function
-        self.number = number
+        self.number = numbers[function.name]
+        self.plain_number = numbers[function.name.removesuffix("_c")]
         self.implementation = implementation
 
     @property
@@ -282,8 +283,20 @@ class Entry:
         anytime = self.function.group in ANYTIME_GROUPS or self.function.name in ANYTIME
         body = [f"Call call({self.number}{', Call::Anytime{}' if anytime else ''});"]
         body += self._checks()
+        body += self._compare()
         body += self._work()
         return export(self.function, body)
+
+    def _compare(self) -> Iterator[str]:
+        """In checking mode, ranks tell each other which blocking collective they are in, before they begin."""
+        named = {parameter.name: parameter for parameter in self.function.parameters}
+        if self.function.group != "collective" or "request" in named or "comm" not in named:
+            return
+        root = "root" if "root" in named else "-1"
+        # All ranks must give the same amount where one count and one datatype describe it.
+        amount = "count, datatype" if {"count", "datatype"} <= named.keys() else "0, MPI_DATATYPE_NULL"
+        compare = f"compare_collective(*comm_object, {self.plain_number}, {root}, {amount})"
+        yield f"if (engine.checking) [[unlikely]] {{ {self._check(compare)} }}"
 
     def _unguarded(self) -> Iterator[str]:
         if self.function.group == "conversion":
@@ -473,6 +486,7 @@ ENTRIES_START = """
 #include "abi/call.h"
 #include "abi/checks.h"
 #include "abi/functions.h"
+#include "collective/compare.h"
 
 #define EXPORTED extern "C" [[gnu::visibility("default")]]
 #define EXPORTED_AS(name) \\
@@ -555,7 +569,7 @@ def texts(tables: Tables) -> Iterator[tuple[str, str]]:
     yield "datatype_names.h", datatype_names_header(tables)
     for file, groups in FILES.items():
         members = [function for function in tables.functions if function.group in groups and is_supported(function)]
-        entries = (Entry(function, numbers[function.name], found[function.name]).text for function in members)
+        entries = (Entry(function, numbers, found[function.name]).text for function in members)
         yield f"{file}.cpp", LICENSE + ENTRIES_START + "\n" + "\n".join(entries)
     others = [function for function in tables.functions if not is_supported(function)]
     failing = (unsupported_entry(function, numbers[function.name]) for function in others)

@@ -52,7 +52,7 @@ def median_interval(values: Sequence[float]) -> tuple[float, float, float, float
     return float(np.median(ordered)), float(ordered[low]), float(ordered[high]), coverage
 
 
-def _operations(samples: pl.LazyFrame, operation: str) -> pl.LazyFrame:
+def operations(samples: pl.LazyFrame, operation: str) -> pl.LazyFrame:
     """One row per operation: LAUNCH_KEY and duration_ns, by whose duration counts (tests.OPERATIONS)."""
     if operation in ("rank 0", "rank 1"):
         return samples.filter(pl.col("rank") == int(operation[-1]))
@@ -77,7 +77,7 @@ def launch_values(samples: pl.LazyFrame, tests: Iterable[Test]) -> pl.DataFrame:
         chosen = samples.filter(pl.col("test").cast(pl.String).is_in(names))
         time = pl.col("duration_ns").cast(pl.Float64) * scale
         tables.append(
-            _operations(chosen, operation)
+            operations(chosen, operation)
             .group_by(LAUNCH_KEY)
             .agg(
                 (time.mean() if statistic == "mean" else time.median()).alias("value_ns"),

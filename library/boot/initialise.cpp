@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 namespace volley {
 namespace {
@@ -49,6 +50,8 @@ void join() {
     engine.job = find_job_shared(*place.arena);
     engine.patience = Patience::for_job(place.arena->ranks, place.arena->cpus);
     engine.fences = prepare_fences();
+    const char *check = std::getenv("VOLLEY_CHECK");
+    engine.checking = check && *check && std::strcmp(check, "0") != 0;
     messages.prepare();
     ledger.open();
     make_predefined_communicators();

@@ -55,6 +55,8 @@ class Engine {
     Phase phase = Phase::before;
     /// All of MPI may be called: between MPI_Init and MPI_Finalize, and as long as there is a session.
     bool available = false;
+    /// VOLLEY_CHECK is set: collective/compare.h.
+    bool checking = false;
     Lock lock; ///< held inside every call if thread_level is MPI_THREAD_MULTIPLE
 
     /// One round: looks at all rings, moves pending sends and enlisted operations. True if anything moved.

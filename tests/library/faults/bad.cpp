@@ -88,6 +88,19 @@ const std::map<std::string, std::function<void()>> errors = {
          MPI_Win window;
          MPI_Win_create(&value, 4, 4, MPI_INFO_NULL, world, &window);
      }},
+    {"different collectives",
+     [] {
+         if (rank == 0)
+             MPI_Barrier(world);
+         else
+             MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT, MPI_SUM, world);
+     }},
+    {"different roots", [] { MPI_Bcast(&value, 1, MPI_INT, rank, world); }},
+    {"different counts",
+     [] {
+         int values[2] = {};
+         MPI_Bcast(values, 1 + rank, MPI_INT, 0, world);
+     }},
     {"initialise twice", [] { MPI_Init(nullptr, nullptr); }},
 };
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ..conftest import MpiProgram, MpiRun
+from ..conftest import MODES, MpiProgram, MpiRun
 
 PROGRAM = Path(__file__).parent / "bad.cpp"
 
@@ -34,16 +34,21 @@ SAID = {
     "free the world": ["MPI_Comm_free", "MPI_ERR_COMM", "MPI_COMM_WORLD"],
     "free a predefined type": ["MPI_Type_free", "MPI_ERR_TYPE", "MPI_INT"],
     "unsupported": ["MPI_Win_create", "MPI_ERR_UNSUPPORTED_OPERATION"],
+    "different collectives": ["rank 0 calls MPI_Barrier", "rank 1 calls MPI_Allreduce for 4 bytes"],
+    "different roots": ["rank 0 calls MPI_Bcast with root 0", "rank 1 calls MPI_Bcast with root 1"],
+    "different counts": ["MPI_Bcast with root 0 for 4 bytes", "MPI_Bcast with root 0 for 8 bytes"],
     "initialise twice": ["MPI_Init", "MPI_ERR_OTHER"],
     "before": ["MPI_Barrier", "MPI_Init"],
     "after": ["MPI_Barrier", "MPI_Finalize"],
 }
 
 
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("error", SAID)
-def test_an_error_says_what_is_wrong(error: str, mpi_program: MpiProgram, mpirun: MpiRun) -> None:
-    """MPI_ERRORS_ARE_FATAL ends the job with one sentence."""
-    outcome = mpirun("-n", 2, mpi_program(PROGRAM), error, check=False, seconds=20)
+def test_an_error_says_what_is_wrong(error: str, mode: str, mpi_program: MpiProgram, mpirun: MpiRun) -> None:
+    """MPI_ERRORS_ARE_FATAL ends the job with one sentence; some need the checking mode."""
+    checking = ["-env", "VOLLEY_CHECK", "1"] if error.startswith("different") else []
+    outcome = mpirun("--ranks", mode, *checking, "-n", 2, mpi_program(PROGRAM), error, check=False, seconds=20)
     assert outcome.returncode != 0
     assert "signal" not in outcome.stderr
     for words in SAID[error]:

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""regression: slower than the version before, in a band of sizes, launch against launch."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from volley.compare import BANDS, shift_interval
+from volley.detect.finding import Finding
+from volley.detect.material import CurveData, Floats, Integers, Material
+from volley.detect.pairs import pairs
+from volley.detect.registry import Detector, Search
+
+LEAST = math.log(1.05)
+"""Slower by a twentieth: less is for `volley compare`, with more launches."""
+ORDINARY = 0.03
+"""Relative standard deviation between launches that is assumed at least: three launches that happen to agree
+to 0.1 % prove no precision of 0.1 %."""
+FREEDOM = 4
+"""Degrees of freedom that assumption counts for."""
+FEWEST_LAUNCHES = 3
+
+
+@dataclass(frozen=True)
+class Contest:
+    """Both versions' launches in one band: mean log time of the sizes both have."""
+
+    new: CurveData
+    old: CurveData
+    sizes: Integers
+    now: Floats
+    before: Floats
+    shifts: Floats
+    """Per size."""
+
+
+class RegressionDetector(Detector):
+    """Every curve of the new version against the old one's, over all sizes and per band."""
+
+    kinds = ("regression",)
+    compares = True
+
+    def search(self, material: Material, against: Material | None) -> Search:
+        """One candidate per band that is slower; over all sizes if all bands agree."""
+        if against is None:
+            return Search()
+        found, places = [], 0
+        for new, old in pairs(material, against):
+            contests = [one for low, high in _bands(new) if (one := _contest(new, old, low, high)) is not None]
+            places += len(contests)
+            found += _slower(contests)
+        return Search(found, places)
+
+
+def _bands(curve: CurveData) -> list[tuple[int, int]]:
+    return [(0, 1 << 62)] + ([(low, high) for _, low, high in BANDS] if len(curve.sizes) > 1 else [])
+
+
+def _contest(new: CurveData, old: CurveData, low: int, high: int) -> Contest | None:
+    """Launches of both that measured most sizes both have in the band; None if there are too few."""
+    sizes = np.intersect1d(new.sizes, old.sizes)
+    sizes = sizes[(sizes >= low) & (sizes <= high)]
+    if not len(sizes) or not new.comparable:
+        return None
+    tables = [one.log_ns[:, np.isin(one.sizes, sizes)] for one in (new, old)]
+    complete = np.ones(len(sizes), dtype=bool)
+    for table in tables:
+        complete &= np.isfinite(table).mean(axis=0) > 0.5
+    if not complete.any():
+        return None
+    means = []
+    for table in tables:
+        whole = np.isfinite(table[:, complete]).all(axis=1)
+        means.append(table[whole][:, complete].mean(axis=1))
+    if min(map(len, means)) < FEWEST_LAUNCHES:
+        return None
+    shifts = np.nanmedian(tables[0][:, complete], axis=0) - np.nanmedian(tables[1][:, complete], axis=0)
+    return Contest(new, old, sizes[complete], means[0], means[1], shifts)
+
+
+def _p_value(one: Contest) -> float:
+    """One-sided, of no slowdown: Student's t of the difference of launch means, its variance never below what
+    ORDINARY for FREEDOM launches and the launches' own make together (moderated; Smyth 2004)."""
+    from scipy.stats import t
+
+    n, m = len(one.now), len(one.before)
+    own = float(((one.now - one.now.mean()) ** 2).sum() + ((one.before - one.before.mean()) ** 2).sum())
+    freedom = n + m - 2
+    moderated = (own + FREEDOM * ORDINARY**2) / (freedom + FREEDOM)
+    noisy = own / freedom > moderated
+    variance = own / freedom if noisy else moderated
+    distance = float(one.now.mean() - one.before.mean()) / math.sqrt(variance * (1 / n + 1 / m))
+    return float(t.sf(distance, freedom if noisy else freedom + FREEDOM))
+
+
+def _slower(contests: list[Contest]) -> list[Finding]:
+    """The whole curve if every size is slower; otherwise the bands that are."""
+    found = []
+    for one in contests:
+        effect = shift_interval(one.now.tolist(), one.before.tolist())[0]
+        if effect >= LEAST and _apart(one):
+            found.append((one, effect))
+    whole = [pair for pair in found if pair[0] is contests[0]]
+    if whole and float(np.mean(contests[0].shifts > LEAST / 2)) >= 0.8:
+        return [_finding(*whole[0])]
+    return [_finding(*pair) for pair in found if pair[0] is not contests[0]]
+
+
+def _apart(one: Contest) -> bool:
+    """Few launches must not overlap; of many, the median must lie beyond the others' upper quartile."""
+    if min(len(one.now), len(one.before)) <= 5:
+        return float(one.now.min()) > float(one.before.max())
+    return float(np.median(one.now)) > float(np.quantile(one.before, 0.75))
+
+
+def _finding(one: Contest, effect: float) -> Finding:
+    _, low, high, coverage = shift_interval(one.now.tolist(), one.before.tolist())
+    slower = one.sizes[one.shifts > effect / 2]
+    first, last = (int(slower[0]), int(slower[-1])) if len(slower) else (int(one.sizes[0]), int(one.sizes[-1]))
+    worst = int(one.sizes[one.shifts.argmax()])
+    return Finding(
+        "regression",
+        one.new.system,
+        one.new.test,
+        first,
+        last,
+        math.exp(effect),
+        (math.exp(low), math.exp(high)),
+        1.0,
+        evidence={
+            "says": f"{(math.exp(effect) - 1):.0%} slower than {one.old.system} was; most at {worst:,} "
+            f"({math.exp(float(one.shifts.max())):.2f} times)",
+            "launches": [len(one.before), len(one.now)],
+            "interval_coverage": coverage,
+            "sizes": len(one.sizes),
+            "worst_size": worst,
+            "versions": [one.old.system, one.new.system],
+        },
+        variant=one.new.variant,
+        ranks=one.new.ranks,
+        p_value=_p_value(one),
+    )

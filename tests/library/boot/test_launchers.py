@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How a program finds its job: a launcher that speaks PMI-1, none at all, or one the library cannot join."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from ..conftest import MpiProgram
+
+TRAFFIC = Path(__file__).parents[1] / "point_to_point" / "traffic.cpp"
+
+
+def run(*command: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(word) for word in command],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env={**os.environ, **environment},
+    )
+
+
+def hydra(family: str) -> Path:
+    """The newest mpiexec of a family that the laboratory has installed on this machine."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "volley" / "systems"
+    found = sorted(path for path in cache.glob(f"{family}-*/bin/mpiexec") if path.exists())
+    if not found:
+        pytest.skip(f"the laboratory has not installed {family} here")
+    return found[-1]
+
+
+@pytest.mark.parametrize("family", ["mpich", "impi-rt"])
+def test_ranks_of_hydra_find_each_other(family: str, mpi_program: MpiProgram) -> None:
+    """MPICH's and Intel's launchers speak PMI-1."""
+    outcome = run(hydra(family), "-n", 3, mpi_program(TRAFFIC))
+    assert outcome.returncode == 0, outcome.stderr
+    assert outcome.stdout.endswith("good\n")
+
+
+def test_alone_a_program_is_a_world_of_one(mpi_program: MpiProgram) -> None:
+    """Without any launcher."""
+    outcome = run(mpi_program(TRAFFIC))
+    assert outcome.returncode == 0, outcome.stderr
+    assert outcome.stdout == "good\n"
+
+
+@pytest.mark.parametrize("variable", ["OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS", "MV2_COMM_WORLD_SIZE"])
+def test_one_of_many_of_an_unknown_launcher_stops(variable: str, mpi_program: MpiProgram) -> None:
+    """Instead of running so many worlds of one."""
+    outcome = run(mpi_program(TRAFFIC), **{variable: "4"})
+    assert outcome.returncode != 0
+    assert "one of 4" in outcome.stderr
+    assert "start the program with Volley's mpiexec" in outcome.stderr

@@ -85,7 +85,11 @@ def tools(prefix: Path, mpi_program: MpiProgram) -> Tools:
 
 
 def all_wait(found: Job) -> bool:
-    return bool(found["ranks"]) and all(rank["state"] == "waiting" for rank in found["ranks"])
+    """All ranks are where the program gets stuck: they also wait for each other for moments before that."""
+    return bool(found["ranks"]) and all(
+        rank["state"] == "waiting" and not rank["function"].startswith(("MPI_Init", "MPI_Comm_"))
+        for rank in found["ranks"]
+    )
 
 
 def states(*expected: str) -> Callable[[Job], bool]:

@@ -51,6 +51,7 @@ DASHES = {
     "ucx": "longdash",
     "cma": "longdashdot",
     "auto": "longdashdot",
+    "process": "dash",
 }
 """Transport → dash, in plotly's words. Shared memory, and whatever is not named here, is solid."""
 

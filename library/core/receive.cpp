@@ -15,10 +15,6 @@
 namespace volley {
 namespace {
 
-/// As in send.cpp: chunks both sides claim, and the least message for which they do.
-constexpr Count chunk_bytes = 16384;
-constexpr Count shared_from_bytes = 32768;
-
 Pool<Unexpected> &unexpected_pool() {
     static auto *pool = new Pool<Unexpected>; // outlives static destructors
     return *pool;
@@ -221,11 +217,11 @@ void Messages::copy_together(Transfer &transfer, Receive &receive, Count bytes) 
     transfer.to_count = receive.buffer.count;
     transfer.to_bytes = bytes;
     transfer.state.store(TransferState::shared, std::memory_order_release);
-    Count mine = 0;
+    Count mine = 0, chunk = chunk_of(bytes);
     for (;;) {
-        Count from = transfer.claimed.fetch_add(chunk_bytes, std::memory_order_relaxed);
+        Count from = transfer.claimed.fetch_add(chunk, std::memory_order_relaxed);
         if (from >= bytes) break;
-        Count to = std::min(from + chunk_bytes, bytes);
+        Count to = std::min(from + chunk, bytes);
         auto *source = reinterpret_cast<const char *>(transfer.address) + from;
         if (transfer.plan != 0 && receive.contiguous)
             pack(source_of(transfer), from, to, receive.contiguous + from);

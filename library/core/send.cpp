@@ -10,9 +10,6 @@
 namespace volley {
 namespace {
 
-/// Both sides copy messages from here on, if both wait: below, agreeing costs more than is won.
-constexpr Count chunk_bytes = 16384;
-
 /// How often a sender looks for its receiver before it takes the message away into the arena and goes on: some 20
 /// microseconds where it has a core of its own; after two turns of the others where it has not.
 constexpr int looks_when_alone = 400;
@@ -169,10 +166,11 @@ void Messages::finish(Send &send) {
 /// Copies chunks of a shared transfer from this rank's buffer until all are given out. The receiver says when the
 /// last one has arrived.
 void Messages::help(Transfer &transfer, const TypedBuffer &source) {
+    Count chunk = chunk_of(transfer.to_bytes);
     for (;;) {
-        Count from = transfer.claimed.fetch_add(chunk_bytes, std::memory_order_relaxed);
+        Count from = transfer.claimed.fetch_add(chunk, std::memory_order_relaxed);
         if (from >= transfer.to_bytes) return;
-        Count to = std::min(from + chunk_bytes, transfer.to_bytes);
+        Count to = std::min(from + chunk, transfer.to_bytes);
         if (transfer.plan == 0 && transfer.to_plan == 0) {
             std::memcpy(reinterpret_cast<char *>(transfer.to_address) + from,
                         reinterpret_cast<const char *>(transfer.address) + from, static_cast<std::size_t>(to - from));

@@ -55,7 +55,7 @@ void receive(RingReceiver &ring, void *data) {
     const Slot *slot;
     while (!(slot = ring.front())) __builtin_ia32_pause();
     if (slot->tag != 1 || slot->context != 2) std::abort();
-    std::memcpy(data, ring.payload(slot), slot->bytes);
+    std::memcpy(data, ring.payload(slot), slot->bytes());
     ring.release(slot);
 }
 

@@ -93,8 +93,8 @@ void Messages::discard(Unexpected &message) {
 void Messages::arrive(int sender, RingReceiver &ring, const Slot *slot) {
     MatchQueues &queues = queues_of_context(slot->context);
     int source = slot->source, tag = slot->tag;
-    auto bytes = static_cast<Count>(slot->bytes);
-    bool eager = slot->kind == static_cast<std::uint64_t>(MessageKind::eager);
+    auto bytes = static_cast<Count>(slot->bytes());
+    bool eager = slot->kind() == MessageKind::eager;
     Transfer *transfer = eager ? nullptr : arena_pointer<Transfer>(slot->direct.transfer);
     Receive *receive = queues.take_posted(source, tag);
     if (receive) [[likely]] {

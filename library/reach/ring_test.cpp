@@ -35,7 +35,7 @@ std::vector<unsigned char> message(std::size_t size, unsigned seed) {
 
 std::vector<unsigned char> contents(const RingReceiver &ring, const Slot *slot) {
     const unsigned char *from = ring.payload(slot);
-    return {from, from + slot->bytes};
+    return {from, from + slot->bytes()};
 }
 
 TEST(Ring, AnEmptyRingHasNoFront) {
@@ -105,8 +105,8 @@ TEST(Ring, AnAnnouncedMessageCarriesAddressAndTransfer) {
     ASSERT_TRUE(sender.send_direct({.tag = 1, .context = 2, .source = 3}, buffer, std::size_t{1} << 40, 4096));
     const Slot *slot = receiver.front();
     ASSERT_NE(slot, nullptr);
-    EXPECT_EQ(slot->kind, static_cast<std::uint64_t>(MessageKind::direct));
-    EXPECT_EQ(slot->bytes, std::uint64_t{1} << 40);
+    EXPECT_EQ(slot->kind(), MessageKind::direct);
+    EXPECT_EQ(slot->bytes(), std::uint64_t{1} << 40);
     EXPECT_EQ(slot->direct.address, reinterpret_cast<std::uint64_t>(buffer));
     EXPECT_EQ(slot->direct.transfer, 4096u);
 }

@@ -213,10 +213,10 @@ class Look {
                                         .destination = receiver.rank,
                                         .tag = slot->tag,
                                         .context = slot->context,
-                                        .bytes = static_cast<std::int64_t>(slot->bytes),
+                                        .bytes = static_cast<std::int64_t>(slot->bytes()),
                                         .age_seconds = std::nullopt,
                                         .on_its_way = true,
-                                        .at_sender = slot->kind == static_cast<std::uint64_t>(MessageKind::direct)});
+                                        .at_sender = slot->kind() == MessageKind::direct});
         }
     }
 

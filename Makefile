@@ -23,7 +23,7 @@ study: $(VENV)/.installed
 
 test: $(VENV)/.installed-tests test-library
 	@if [ -x $(PREFIX)/bin/mpiexec ]; then \
-	  export VOLLEY_PREFIX=$(PREFIX) VOLLEY_MPIEXEC=$(PREFIX)/bin/mpiexec VOLLEY_LIBRARY=$(PREFIX)/lib/libmpi_abi.so.1; \
+	  export VOLLEY_PREFIX=$(PREFIX) VOLLEY_LIBRARY=$(PREFIX)/lib/libmpi_abi.so.1; \
 	fi; \
 	$(VENV)/bin/python -m pytest $(ARGS)
 

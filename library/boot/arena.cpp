@@ -25,7 +25,7 @@ constexpr std::uint64_t least_bytes = 16 * mebi;
 /// Addresses to try. The first lies below where Linux puts position-independent programs (0x5555...) and
 /// far from its other mappings (0x7f...), and inside what AddressSanitizer, ThreadSanitizer and
 /// MemorySanitizer leave to the program on x86-64, so that it is free in every kind of rank.
-constexpr std::uintptr_t addresses[] = {0x5500'0000'0000, 0x2000'0000'0000, 0x1000'0000'0000, 0x20'0000'0000};
+constexpr std::uint64_t addresses[] = {0x5500'0000'0000, 0x2000'0000'0000, 0x1000'0000'0000, 0x20'0000'0000};
 
 std::uint64_t limit(decltype(RLIMIT_AS) resource) {
     rlimit value = {};
@@ -44,13 +44,8 @@ std::uint64_t arena_bytes() {
 }
 
 void *map(int file, std::uint64_t bytes) {
-    for (const std::uintptr_t address : addresses) {
-        void *wanted = reinterpret_cast<void *>(address);
-        void *got =
-            mmap(wanted, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, file, 0);
-        if (got == wanted) return got;
-        if (got != MAP_FAILED) munmap(got, bytes); // kernels before 4.17 take the address as a hint
-    }
+    for (const std::uint64_t address : addresses)
+        if (void *got = map_arena(file, address, bytes)) return got;
     throw system_error("cannot map the memory ranks share, " + std::to_string(bytes / mebi) + " MiB");
 }
 
@@ -61,6 +56,14 @@ std::string job_name() {
 }
 
 } // namespace
+
+ArenaHead *map_arena(int file, std::uint64_t address, std::uint64_t bytes) {
+    void *wanted = reinterpret_cast<void *>(address);
+    void *got = mmap(wanted, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, file, 0);
+    if (got == wanted) return static_cast<ArenaHead *>(got);
+    if (got != MAP_FAILED) munmap(got, bytes); // kernels before 4.17 take the address as a hint
+    return nullptr;
+}
 
 Arena::Arena(int ranks) {
     const std::string name = job_name();

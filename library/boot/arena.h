@@ -10,6 +10,9 @@
 
 namespace volley {
 
+/// Maps an arena's file at this address and no other; nullptr if that is not possible.
+ArenaHead *map_arena(int file, std::uint64_t address, std::uint64_t bytes);
+
 /// A memfd, mapped at an address that is free in every rank. It has no name in any file system, so nothing
 /// is left of it once the last process that maps it is gone. Its descriptor is inherited by programs.
 class Arena {

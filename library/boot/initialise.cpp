@@ -72,16 +72,12 @@ void meet_all() {
 /// Messages that were never received show an error of the program, which could wait for them for ever under another
 /// MPI.
 void report_unreceived() {
-    static int count;
-    static const Unexpected *first;
-    count = 0;
-    for_each_queue([](MatchQueues &queues) {
+    int count = 0;
+    const Unexpected *first = nullptr;
+    for_each_queue([&](const MatchQueues &queues) {
         if (queues.context % 2 != static_cast<std::uint32_t>(Traffic::program)) return;
-        for (Unexpected *message = queues.arrivals.first(); message; message = message->all.next) {
-            const Transfer *transfer = message->transfer;
-            if (transfer && transfer->state.load(std::memory_order_acquire) == TransferState::cancelled) continue;
-            if (count++ == 0) first = message;
-        }
+        for (Unexpected *message = queues.arrivals.first(); message; message = message->all.next)
+            if (!message->is_cancelled() && count++ == 0) first = message;
     });
     if (count == 0) return;
     std::fprintf(

@@ -25,6 +25,12 @@ inline constexpr const char *application = "VOLLEY_APPLICATION";     ///< decima
 } // namespace environment
 
 inline constexpr std::size_t cache_line = 64;
+
+/// Bytes rounded up to whole cache lines.
+constexpr std::uint64_t whole_lines(std::uint64_t bytes) {
+    return (bytes + cache_line - 1) / cache_line * cache_line;
+}
+
 inline constexpr std::uint64_t arena_magic = 0x59454c4c4f56'02; ///< "VOLLEY", layout 2
 inline constexpr std::size_t description_bytes = 64;
 

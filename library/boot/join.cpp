@@ -7,7 +7,6 @@
 
 #include <fcntl.h>
 #include <sys/auxv.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -32,14 +31,10 @@ std::optional<std::uint64_t> number_in(const char *variable, int base = 10) {
 }
 
 /// Maps an arena another process has made at the address it has there.
-ArenaHead *map_arena(int file, std::uint64_t address, std::uint64_t bytes) {
-    void *wanted = reinterpret_cast<void *>(address);
-    void *got = mmap(wanted, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, file, 0);
-    if (got != wanted) {
-        if (got != MAP_FAILED) munmap(got, bytes);
-        throw system_error("cannot map the memory the ranks share at the address it has in the others");
-    }
-    return static_cast<ArenaHead *>(got);
+ArenaHead *map_as_others(int file, std::uint64_t address, std::uint64_t bytes) {
+    ArenaHead *arena = map_arena(file, address, bytes);
+    if (!arena) throw system_error("cannot map the memory the ranks share at the address it has in the others");
+    return arena;
 }
 
 std::uint64_t arena_size(int file) {
@@ -86,7 +81,8 @@ std::optional<JobPlace> join_launcher() {
     if (pread(descriptor, static_cast<void *>(&record), sizeof record, at) != sizeof record)
         throw system_error("cannot read the memory the ranks share");
     bool mapped = is_in_place(record);
-    place.arena = mapped ? reinterpret_cast<ArenaHead *>(*address) : map_arena(descriptor, *address, head_copy.bytes);
+    place.arena =
+        mapped ? reinterpret_cast<ArenaHead *>(*address) : map_as_others(descriptor, *address, head_copy.bytes);
     close(descriptor);
     place.rank = static_cast<int>(*rank);
     place.ranks = static_cast<int>(place.arena->ranks);
@@ -95,27 +91,29 @@ std::optional<JobPlace> join_launcher() {
     return place;
 }
 
+pmi::Client *launcher = nullptr; ///< if this process has joined its job by PMI
+
 /// Rank 0 makes the arena and tells the others where to find it.
 std::optional<JobPlace> join_pmi() {
-    pmi::Client *client = pmi::connect();
-    if (!client) return std::nullopt;
-    if (client->ranks() > 1 && !client->one_host())
+    if (!launcher) launcher = pmi::connect();
+    if (!launcher) return std::nullopt;
+    if (launcher->ranks() > 1 && !launcher->one_host())
         throw Error("the launcher has spread the job over several hosts; this version of Volley joins ranks of one "
                     "host only");
-    JobPlace place{.arena = nullptr, .rank = client->rank(), .ranks = client->ranks()};
+    JobPlace place{.arena = nullptr, .rank = launcher->rank(), .ranks = launcher->ranks()};
     if (place.rank == 0) {
         auto *arena = new Arena(place.ranks); // as long as the process
         for (int rank = 0; rank < place.ranks; rank++) {
             arena->record(rank).placement = Placement::process;
             arena->record(rank).state = RankState::started;
         }
-        client->put("volley-arena", std::to_string(getpid()) + ":" + std::to_string(arena->descriptor()) + ":" +
-                                        std::to_string(arena->address()));
+        launcher->put("volley-arena", std::to_string(getpid()) + ":" + std::to_string(arena->descriptor()) + ":" +
+                                          std::to_string(arena->address()));
         place.arena = arena->head();
     }
-    client->barrier();
+    launcher->barrier();
     if (place.rank != 0) {
-        std::string told = client->get("volley-arena");
+        std::string told = launcher->get("volley-arena");
         int process = 0, descriptor = 0;
         unsigned long long address = 0;
         if (std::sscanf(told.c_str(), "%d:%d:%llu", &process, &descriptor, &address) != 3)
@@ -123,11 +121,11 @@ std::optional<JobPlace> join_pmi() {
         std::string path = "/proc/" + std::to_string(process) + "/fd/" + std::to_string(descriptor);
         int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
         if (file < 0) throw system_error("cannot open the memory rank 0 shares, " + path);
-        place.arena = map_arena(file, address, arena_size(file));
+        place.arena = map_as_others(file, address, arena_size(file));
         close(file);
         check_magic(place.arena);
     }
-    client->barrier(); // rank 0 may end, and its descriptors with it, once all have opened the file
+    launcher->barrier(); // rank 0 may end, and its descriptors with it, once all have opened the file
     return place;
 }
 
@@ -189,11 +187,11 @@ JobPlace join_job() {
 }
 
 void leave_job() {
-    if (pmi::Client *client = pmi::connect()) client->finalize();
+    if (launcher) launcher->finalize();
 }
 
 void abort_through_launcher(int code) {
-    if (pmi::Client *client = pmi::connect()) client->abort(code);
+    if (launcher) launcher->abort(code);
 }
 
 } // namespace volley

@@ -41,7 +41,7 @@ class Client {
     std::string rest_;  ///< read beyond the last line
 };
 
-/// The connection of this process, made by the first call; nullptr if no such launcher has started it. Throws Error.
+/// Connects to the launcher, once a process; nullptr if none that speaks PMI has started this one. Throws Error.
 Client *connect();
 
 } // namespace volley::pmi

@@ -41,7 +41,7 @@ CollectiveArea *take_back(int ranks) {
 constexpr int yields_when_crowded = 16;
 
 template <class Ready> void wait_until(Ready &&ready, const WaitingFor &about) {
-    if (engine.patience.spin_until_ns == 0 && !engine.lock.enabled()) {
+    if (engine.crowded() && !engine.lock.enabled()) {
         for (int i = 0; i < yields_when_crowded; ++i) {
             if (ready()) return;
             engine.progress();

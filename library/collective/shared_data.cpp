@@ -72,8 +72,7 @@ bool fits_in_slot(Count bytes) {
 }
 
 bool is_pair_of_long(const Communicator &communicator, Count bytes) {
-    return communicator.size() == 2 && bytes >= pair_bytes &&
-           static_cast<std::uint32_t>(engine.ranks) <= engine.arena->cpus;
+    return communicator.size() == 2 && bytes >= pair_bytes && !engine.crowded();
 }
 
 } // namespace

@@ -39,16 +39,12 @@ struct Shared {
     }
 };
 
-bool crowded() {
-    return static_cast<std::uint32_t>(engine.ranks) > engine.arena->cpus;
-}
-
 bool fits_in_slot(Count bytes) {
     return bytes <= static_cast<Count>(MeetingLine::inline_bytes);
 }
 
 bool is_for_last(Count bytes) {
-    return bytes <= (crowded() ? crowded_by_last_bytes : by_last_bytes);
+    return bytes <= (engine.crowded() ? crowded_by_last_bytes : by_last_bytes);
 }
 
 /// The library's loops only: a user's function may want its operands in order, and to itself.

@@ -77,10 +77,8 @@ Communicator *Communicator::make(Group &local, Group *remote, std::uint32_t cont
 
 void Communicator::settle(std::uint32_t context) {
     context_ = context;
-    for (std::uint32_t traffic = 0; traffic < queues_.size(); traffic++) {
+    for (std::uint32_t traffic = 0; traffic < queues_.size(); traffic++)
         queues_[traffic] = &queues_of_context(context + traffic);
-        queues_[traffic]->owned = true;
-    }
     published = ledger.enter(*this);
 }
 

@@ -2,8 +2,7 @@
 #include "core/engine.h"
 
 #include "core/messages.h"
-
-#include <ctime>
+#include "wait/clock.h"
 
 namespace volley {
 
@@ -54,11 +53,7 @@ void Engine::publish_wait(const WaitingFor &about) {
         activity.count.store(about.count, std::memory_order_relaxed);
         activity.datatype.store(about.datatype, std::memory_order_relaxed);
     }
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    activity.since_ns.store(static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
-                                static_cast<std::uint64_t>(now.tv_nsec),
-                            std::memory_order_relaxed);
+    activity.since_ns.store(clock_ns(), std::memory_order_relaxed);
 }
 
 void Engine::end_wait() {
@@ -66,7 +61,7 @@ void Engine::end_wait() {
 }
 
 void *arena_allocate(std::size_t bytes) {
-    std::uint64_t size = (bytes + cache_line - 1) / cache_line * cache_line;
+    std::uint64_t size = whole_lines(bytes);
     std::uint64_t offset = engine.arena->next_free.fetch_add(size, std::memory_order_relaxed);
     if (offset + size > engine.arena->bytes) return nullptr;
     return arena_pointer<void>(offset);

@@ -62,6 +62,13 @@ class Engine {
     /// One round: looks at all rings, moves pending sends and enlisted operations. True if anything moved.
     bool progress();
 
+    /// Looks, and once more after a round of progress: for calls that do not wait.
+    template <class Ready> bool poll(Ready &&ready) {
+        if (ready()) return true;
+        progress();
+        return ready();
+    }
+
     /// Progresses until `ready()`; spins, yields, sleeps, and lets other threads of the rank run meanwhile. `ready`
     /// must become true through messages, enlisted operations, or memory that another rank changes *before it calls
     /// wake_rank()* for this one. `about` is published once the wait is not a short one.
@@ -105,6 +112,11 @@ class Engine {
     /// May this rank use pointers of that one?
     bool may_dereference(int world_rank) const {
         return own->space != 0 && own->space == records[world_rank].space;
+    }
+
+    /// There are more ranks than cores: one that spins keeps another from running.
+    bool crowded() const {
+        return patience.spin_until_ns == 0;
     }
 
     Patience patience{};

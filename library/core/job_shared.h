@@ -22,7 +22,7 @@ struct alignas(cache_line) Inbox {
     }
 
     static constexpr std::size_t footprint(std::size_t ranks) {
-        return (sizeof(Inbox) + ranks * sizeof(std::uint64_t) + cache_line - 1) / cache_line * cache_line;
+        return whole_lines(sizeof(Inbox) + ranks * sizeof(std::uint64_t));
     }
 };
 
@@ -32,8 +32,9 @@ struct alignas(cache_line) JobShared {
     std::atomic<std::uint64_t> world_area;   ///< offset of MPI_COMM_WORLD's CollectiveArea; 0: nobody made it yet
     alignas(cache_line) std::atomic<std::uint32_t> finalising; ///< ranks that have entered MPI_Finalize
 
-    Inbox *inbox(std::size_t rank, std::size_t ranks) {
-        return reinterpret_cast<Inbox *>(reinterpret_cast<char *>(this + 1) + rank * Inbox::footprint(ranks));
+    Inbox *inbox(int rank, int ranks) {
+        std::size_t each = Inbox::footprint(static_cast<std::size_t>(ranks));
+        return reinterpret_cast<Inbox *>(reinterpret_cast<char *>(this + 1) + static_cast<std::size_t>(rank) * each);
     }
     static constexpr std::size_t footprint(std::size_t ranks) {
         return sizeof(JobShared) + ranks * Inbox::footprint(ranks);

@@ -129,7 +129,6 @@ MatchQueues &queues_of_context(std::uint32_t context) {
 void drop_queues(std::uint32_t context) {
     auto found = contexts().find(context);
     if (found == contexts().end()) return;
-    found->second->owned = false;
     // Messages nobody received stay to be counted when the program ends.
     if (found->second->any_unexpected()) return;
     if (last_used == found->second) last_used = nullptr;
@@ -137,7 +136,7 @@ void drop_queues(std::uint32_t context) {
     contexts().erase(found);
 }
 
-void for_each_queue(void (*visit)(MatchQueues &queues)) {
+void for_each_queue(const std::function<void(const MatchQueues &)> &visit) {
     for (auto &[context, queues] : contexts()) visit(*queues);
 }
 

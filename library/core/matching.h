@@ -11,6 +11,7 @@
 #include "reach/transfer.h"
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 namespace volley {
@@ -89,6 +90,11 @@ struct Unexpected {
     Links<Unexpected> same_source, all;
     struct MatchQueues *queues;
     Communicator *communicator = nullptr; ///< of a matched probe: retained
+
+    /// Its sender has taken it back.
+    bool is_cancelled() const {
+        return transfer && transfer->state.load(std::memory_order_acquire) == TransferState::cancelled;
+    }
 };
 
 struct MatchQueues {
@@ -111,7 +117,6 @@ struct MatchQueues {
 
     const std::uint32_t context;
     Chain<Unexpected, &Unexpected::all> arrivals; ///< messages, in order of arrival
-    bool owned = false;                           ///< by a communicator; else messages came before it was made
 
   private:
     using ReceiveChain = Chain<Receive, &Receive::links>;
@@ -129,7 +134,7 @@ struct MatchQueues {
 MatchQueues &queues_of_context(std::uint32_t context);
 /// The same for communicators, which call drop_queues() when they go.
 void drop_queues(std::uint32_t context);
-/// For finalisation and mpimsg: visits all queues.
-void for_each_queue(void (*visit)(MatchQueues &queues));
+/// For finalisation: visits all queues.
+void for_each_queue(const std::function<void(const MatchQueues &)> &visit);
 
 } // namespace volley

@@ -17,6 +17,15 @@ namespace volley {
 /// straight from buffer to buffer is faster.
 inline constexpr Count largest_eager = 4096;
 
+/// Copies the bytes [from, to) of a message. A buffer without a plan is one block of memory.
+void copy_piece(const TypedBuffer &source, const TypedBuffer &destination, Count from, Count to);
+
+/// The data a transfer announces.
+inline TypedBuffer source_of(const Transfer &transfer) {
+    return {reinterpret_cast<const DatatypePlan *>(transfer.plan), reinterpret_cast<void *>(transfer.address),
+            transfer.count};
+}
+
 /// A send that is under way. Lives on the stack of a blocking call or in a request.
 struct Send {
     TypedBuffer buffer;
@@ -93,9 +102,8 @@ class Messages {
     bool announce(Send &send);
     bool drain_queues();
     bool check(Send &send);
-    bool move_to_arena(Send &send);
+    bool move_to_arena(Send &send, TransferState then);
     void finish(Send &send);
-    void help(Transfer &transfer, const TypedBuffer &source);
     void collect_parked();
 
     void arrive(int sender, RingReceiver &ring, const Slot *slot);
@@ -103,8 +111,6 @@ class Messages {
     void deliver(Receive &receive, int source, int tag, const void *payload, Count bytes);
     /// False if the message was cancelled: the receive is still to be served.
     bool deliver(Receive &receive, int source, int tag, Transfer &transfer);
-    void copy_from(Transfer &transfer, Receive &receive, Count bytes);
-    void copy_together(Transfer &transfer, Receive &receive, Count bytes);
     bool read_process(Transfer &transfer, Receive &receive, Count bytes);
     bool continue_fetches();
     void release(Transfer &transfer);

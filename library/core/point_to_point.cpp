@@ -134,7 +134,7 @@ class ReceiveRequest final : public MessageRequest {
         complete_ = false;
         active_ = true;
         if (peer_ == MPI_PROC_NULL) {
-            completion = {.source = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
+            completion = no_process;
             complete();
             return MPI_SUCCESS;
         }
@@ -220,7 +220,7 @@ int send(const Data &data, const Address &to, SendMode mode) {
 
 int receive(const Data &data, const Address &from, Completion *completion) {
     if (from.peer == MPI_PROC_NULL) {
-        if (completion) *completion = {.source = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
+        if (completion) *completion = no_process;
         return MPI_SUCCESS;
     }
     Receive receive;
@@ -280,12 +280,10 @@ Unexpected *find_message(const Address &from, Completion &completion) {
 
 bool probe(const Address &from, Completion &completion) {
     if (from.peer == MPI_PROC_NULL) {
-        completion = {.source = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
+        completion = no_process;
         return true;
     }
-    if (find_message(from, completion)) return true;
-    engine.progress();
-    return find_message(from, completion) != nullptr;
+    return engine.poll([&] { return find_message(from, completion) != nullptr; });
 }
 
 } // namespace volley

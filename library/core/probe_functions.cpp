@@ -31,7 +31,7 @@ WaitingFor about(const Address &from) {
 /// Takes the first message that matches out of the queues.
 bool take(const Address &from, MPI_Message *message, Completion &completion) {
     if (from.peer == MPI_PROC_NULL) {
-        completion = {.source = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
+        completion = no_process;
         *message = MPI_MESSAGE_NO_PROC;
         return true;
     }
@@ -60,8 +60,6 @@ Unexpected *open(MPI_Message *handle, int &error) {
     blame(*unexpected->communicator);
     return unexpected;
 }
-
-constexpr Completion no_process{.source = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
 
 } // namespace
 
@@ -93,13 +91,8 @@ int Mprobe(int source, int tag, Communicator &comm, MPI_Message *message, MPI_St
 int Improbe(int source, int tag, Communicator &comm, int *flag, MPI_Message *message, MPI_Status *status) {
     Address from{comm, source, tag};
     Completion completion;
-    bool taken = take(from, message, completion);
-    if (!taken) {
-        engine.progress();
-        taken = take(from, message, completion);
-    }
-    *flag = taken;
-    if (taken) set_status(status, completion);
+    *flag = engine.poll([&] { return take(from, message, completion); });
+    if (*flag) set_status(status, completion);
     return MPI_SUCCESS;
 }
 

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The receiving half of Messages.
+#include "boot/abort.h"
 #include "core/engine.h"
 #include "core/error.h"
 #include "core/messages.h"
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <sched.h>
 #include <sys/uio.h>
 
 namespace volley {
@@ -20,9 +19,8 @@ Pool<Unexpected> &unexpected_pool() {
     return *pool;
 }
 
-TypedBuffer source_of(const Transfer &transfer) {
-    return {reinterpret_cast<const DatatypePlan *>(transfer.plan), reinterpret_cast<void *>(transfer.address),
-            transfer.count};
+TypedBuffer destination_of(const Receive &receive) {
+    return receive.contiguous ? TypedBuffer{nullptr, receive.contiguous, 0} : receive.buffer;
 }
 
 void truncated(Receive &receive, Count bytes) {
@@ -32,17 +30,34 @@ void truncated(Receive &receive, Count bytes) {
              static_cast<long long>(receive.capacity));
 }
 
-/// Waits for the few microseconds another rank needs to finish what it has begun.
-template <class Ready> void wait_briefly(Ready &&ready) {
-    for (int looks = 0; !ready(); looks++) {
-        if (looks > 1000)
-            sched_yield();
-        else
-            __builtin_ia32_pause();
-    }
+/// Both sides copy, chunk by chunk: the sender has nothing else to do.
+void copy_together(Transfer &transfer, const Receive &receive, Count bytes) {
+    TypedBuffer destination = destination_of(receive);
+    transfer.to_address = reinterpret_cast<std::uint64_t>(destination.address);
+    transfer.to_plan = reinterpret_cast<std::uint64_t>(destination.plan);
+    transfer.to_count = destination.count;
+    transfer.to_bytes = bytes;
+    transfer.state.store(TransferState::shared, std::memory_order_release);
+    Count mine = transfer.copy_chunks(
+        bytes, [&, source = source_of(transfer)](Count from, Count to) { copy_piece(source, destination, from, to); });
+    // `copied` counts what the sender has brought; the rest was ours.
+    Wait::briefly([&] { return transfer.copied.load(std::memory_order_acquire) == bytes - mine; });
 }
 
 } // namespace
+
+void copy_piece(const TypedBuffer &source, const TypedBuffer &destination, Count from, Count to) {
+    // With a plan an address may be MPI_BOTTOM: nothing is added to it.
+    if (source.plan && destination.plan)
+        copy_between(source, destination, from, to);
+    else if (source.plan)
+        pack(source, from, to, static_cast<char *>(destination.address) + from);
+    else if (destination.plan)
+        unpack(destination, from, to, static_cast<const char *>(source.address) + from);
+    else
+        std::memcpy(static_cast<char *>(destination.address) + from, static_cast<const char *>(source.address) + from,
+                    static_cast<std::size_t>(to - from));
+}
 
 void Messages::start(Receive &receive, MatchQueues &queues) {
     while (Unexpected *message = find(queues, receive.source, receive.tag)) {
@@ -76,9 +91,7 @@ bool Messages::cancel(Receive &receive, MatchQueues &queues) {
 Unexpected *Messages::find(MatchQueues &queues, int source, int tag) {
     for (;;) {
         Unexpected *message = queues.find(source, tag);
-        if (!message || !message->transfer ||
-            message->transfer->state.load(std::memory_order_acquire) != TransferState::cancelled)
-            return message;
+        if (!message || !message->is_cancelled()) return message;
         queues.remove(*message);
         discard(*message);
     }
@@ -115,7 +128,7 @@ void Messages::arrive(int sender, RingReceiver &ring, const Slot *slot) {
     message->transfer = transfer;
     if (eager && bytes > 0) {
         message->payload = std::malloc(static_cast<std::size_t>(bytes));
-        if (!message->payload) std::abort();
+        if (!message->payload) abort_job_for("no memory for a message that came before its receive");
         std::memcpy(message->payload, ring.payload(slot), static_cast<std::size_t>(bytes));
     }
     ring.release(slot);
@@ -154,7 +167,7 @@ bool Messages::deliver(Receive &receive, int source, int tag, Transfer &transfer
         }
         if (state == TransferState::buffered) break;
         // moving: the sender is copying into the arena.
-        wait_briefly([&] { return transfer.state.load(std::memory_order_acquire) != TransferState::moving; });
+        Wait::briefly([&] { return transfer.state.load(std::memory_order_acquire) != TransferState::moving; });
     }
     Count bytes = accept(receive, source, tag, transfer.bytes);
 
@@ -166,13 +179,12 @@ bool Messages::deliver(Receive &receive, int source, int tag, Transfer &transfer
         fetches_.push_back({&receive, &transfer});
         return true;
     }
-    if (readable) {
-        if (transfer.waits && bytes >= shared_from_bytes && transfer.sender != engine.rank &&
-            engine.patience.spin_until_ns != 0 &&
+    if (readable && bytes > 0) {
+        if (transfer.waits && bytes >= shared_from_bytes && transfer.sender != engine.rank && !engine.crowded() &&
             transfer.state.load(std::memory_order_relaxed) == TransferState::taken)
             copy_together(transfer, receive, bytes);
         else
-            copy_from(transfer, receive, bytes);
+            copy_piece(source_of(transfer), destination_of(receive), 0, bytes);
     }
     release(transfer);
     finish(receive);
@@ -191,50 +203,6 @@ void Messages::finish(Receive &receive) {
     if (!receive.request) return;
     receive.request->completion = receive.completion;
     receive.request->complete();
-}
-
-void Messages::copy_from(Transfer &transfer, Receive &receive, Count bytes) {
-    if (bytes == 0) return;
-    if (transfer.plan == 0) {
-        auto *from = reinterpret_cast<const void *>(transfer.address);
-        if (receive.contiguous)
-            std::memcpy(receive.contiguous, from, static_cast<std::size_t>(bytes));
-        else
-            unpack(receive.buffer, 0, bytes, from);
-    } else if (receive.contiguous) {
-        pack(source_of(transfer), 0, bytes, receive.contiguous);
-    } else {
-        copy_between(source_of(transfer), receive.buffer, 0, bytes);
-    }
-}
-
-/// Both sides copy, chunk by chunk: the sender has nothing else to do.
-void Messages::copy_together(Transfer &transfer, Receive &receive, Count bytes) {
-    // Without a plan at either side both are blocks of memory; with one, a block has its plan as well.
-    bool blocks = receive.contiguous && transfer.plan == 0;
-    transfer.to_address = reinterpret_cast<std::uint64_t>(blocks ? receive.contiguous : receive.buffer.address);
-    transfer.to_plan = blocks ? 0 : reinterpret_cast<std::uint64_t>(receive.buffer.plan);
-    transfer.to_count = receive.buffer.count;
-    transfer.to_bytes = bytes;
-    transfer.state.store(TransferState::shared, std::memory_order_release);
-    Count mine = 0, chunk = chunk_of(bytes);
-    for (;;) {
-        Count from = transfer.claimed.fetch_add(chunk, std::memory_order_relaxed);
-        if (from >= bytes) break;
-        Count to = std::min(from + chunk, bytes);
-        auto *source = reinterpret_cast<const char *>(transfer.address) + from;
-        if (transfer.plan != 0 && receive.contiguous)
-            pack(source_of(transfer), from, to, receive.contiguous + from);
-        else if (transfer.plan != 0)
-            copy_between(source_of(transfer), receive.buffer, from, to);
-        else if (receive.contiguous)
-            std::memcpy(receive.contiguous + from, source, static_cast<std::size_t>(to - from));
-        else
-            unpack(receive.buffer, from, to, source);
-        mine += to - from;
-    }
-    // `copied` counts what the sender has brought; the rest was ours.
-    wait_briefly([&] { return transfer.copied.load(std::memory_order_acquire) == bytes - mine; });
 }
 
 /// One copy out of the sender's memory by the kernel. False if it may not be read.
@@ -257,8 +225,7 @@ bool Messages::read_process(Transfer &transfer, Receive &receive, Count bytes) {
             // Not allowed (Yama, seccomp, containers), or memory the kernel cannot read this way.
             if (errno == EPERM || errno == ENOSYS) {
                 direct_refused_ = true;
-                engine.job->inbox(static_cast<std::size_t>(engine.rank), static_cast<std::size_t>(engine.ranks))
-                    ->refuses_direct.store(1, std::memory_order_relaxed);
+                engine.job->inbox(engine.rank, engine.ranks)->refuses_direct.store(1, std::memory_order_relaxed);
             }
             return false;
         }
@@ -277,7 +244,7 @@ bool Messages::continue_fetches() {
         }
         fetches_[i] = fetches_.back();
         fetches_.pop_back();
-        copy_from(*transfer, *receive, receive->completion.bytes);
+        copy_piece(source_of(*transfer), destination_of(*receive), 0, receive->completion.bytes);
         release(*transfer);
         finish(*receive);
         moved = true;

@@ -23,6 +23,9 @@ struct Completion {
     Count bytes = 0;
 };
 
+/// Of a message from or to MPI_PROC_NULL.
+inline constexpr Completion no_process{.source = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
+
 /// Fills a status, unless it is MPI_STATUS_IGNORE; MPI_ERROR is left alone, as the standard wants it.
 void set_status(MPI_Status *status, const Completion &completion);
 /// Bytes and the cancelled flag a status carries (in MPI_internal).
@@ -113,7 +116,6 @@ class Request {
     bool persistent_ = false;
 
   private:
-    friend struct RequestHandle;
     bool abandoned_ = false;
     struct RequestHandle *handle_ = nullptr;
 };

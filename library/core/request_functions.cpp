@@ -6,8 +6,6 @@
 #include "core/error.h"
 #include "core/request.h"
 
-#include <algorithm>
-
 namespace volley {
 namespace {
 
@@ -79,23 +77,19 @@ class Conclusion {
     void add(Request &request, MPI_Request *handle, int position) {
         MPI_Status *status = element(statuses_, position);
         int error = conclude(request, handle, status);
-        if (error) failed_ = error;
         if (status) status->MPI_ERROR = error;
-        if (error && !first_sentence_) first_sentence_ = error;
+        if (!first_error_) first_error_ = error;
     }
     void add_empty(int position) {
-        MPI_Status *status = element(statuses_, position);
-        set_empty_status(status);
+        set_empty_status(element(statuses_, position));
     }
     int code() const {
-        if (!failed_) return MPI_SUCCESS;
-        return fail(MPI_ERR_IN_STATUS, "%s", sentence_of(first_sentence_));
+        return first_error_ ? fail(MPI_ERR_IN_STATUS, "%s", sentence_of(first_error_)) : MPI_SUCCESS;
     }
 
   private:
     MPI_Status *statuses_;
-    int failed_ = MPI_SUCCESS;
-    int first_sentence_ = MPI_SUCCESS;
+    int first_error_ = MPI_SUCCESS;
 };
 
 int conclude_all(const RequestArray &requests, int count, MPI_Request *handles, MPI_Status *statuses) {
@@ -121,6 +115,17 @@ int conclude_some(const RequestArray &requests, int count, MPI_Request *handles,
         conclusion.add(*request, &handles[i], (*outcount)++);
     }
     return conclusion.code();
+}
+
+/// Looks for a request that is complete. If none is to be waited for, `flag` is set and the status empty.
+Request *test_any(const RequestArray &requests, int *index, int *flag, MPI_Status *status) {
+    *flag = engine.poll([&] { return (*index = requests.first_complete()) != MPI_UNDEFINED; });
+    if (*flag) return requests[*index];
+    if (requests.all_idle()) {
+        *flag = 1;
+        set_empty_status(status);
+    }
+    return nullptr;
 }
 
 int start(MPI_Request handle) {
@@ -186,8 +191,7 @@ int Waitall(int count, MPI_Request *array_of_requests, MPI_Status *array_of_stat
 int Testall(int count, MPI_Request *array_of_requests, int *flag, MPI_Status *array_of_statuses) {
     RequestArray requests(count, array_of_requests);
     if (requests.error()) return requests.error();
-    if (!requests.all_complete()) engine.progress();
-    *flag = requests.all_complete();
+    *flag = engine.poll([&] { return requests.all_complete(); });
     return *flag ? conclude_all(requests, count, array_of_requests, array_of_statuses) : MPI_SUCCESS;
 }
 
@@ -206,18 +210,8 @@ int Waitany(int count, MPI_Request *array_of_requests, int *indx, MPI_Status *st
 int Testany(int count, MPI_Request *array_of_requests, int *indx, int *flag, MPI_Status *status) {
     RequestArray requests(count, array_of_requests);
     if (requests.error()) return requests.error();
-    *indx = requests.first_complete();
-    if (*indx == MPI_UNDEFINED) {
-        if (requests.all_idle()) {
-            *flag = 1;
-            set_empty_status(status);
-            return MPI_SUCCESS;
-        }
-        engine.progress();
-        *indx = requests.first_complete();
-    }
-    *flag = *indx != MPI_UNDEFINED;
-    return *flag ? conclude(*requests[*indx], &array_of_requests[*indx], status) : MPI_SUCCESS;
+    Request *found = test_any(requests, indx, flag, status);
+    return found ? conclude(*found, &array_of_requests[*indx], status) : MPI_SUCCESS;
 }
 
 int Waitsome(int incount, MPI_Request *array_of_requests, int *outcount, int *array_of_indices,
@@ -282,8 +276,7 @@ int Request_get_status(MPI_Request request, int *flag, MPI_Status *status) {
         set_empty_status(status);
         return MPI_SUCCESS;
     }
-    if (!asked->is_complete()) engine.progress();
-    *flag = asked->is_complete();
+    *flag = engine.poll([&] { return asked->is_complete(); });
     if (*flag) peek(*asked, status);
     return MPI_SUCCESS;
 }
@@ -291,8 +284,7 @@ int Request_get_status(MPI_Request request, int *flag, MPI_Status *status) {
 int Request_get_status_all(int count, const MPI_Request *array_of_requests, int *flag, MPI_Status *array_of_statuses) {
     RequestArray requests(count, array_of_requests);
     if (requests.error()) return requests.error();
-    if (!requests.all_complete()) engine.progress();
-    *flag = requests.all_complete();
+    *flag = engine.poll([&] { return requests.all_complete(); });
     for (int i = 0; *flag && i < count; i++) {
         if (Request *request = requests[i]; is_idle(request))
             set_empty_status(element(array_of_statuses, i));
@@ -305,18 +297,7 @@ int Request_get_status_all(int count, const MPI_Request *array_of_requests, int 
 int Request_get_status_any(int count, const MPI_Request *array_of_requests, int *indx, int *flag, MPI_Status *status) {
     RequestArray requests(count, array_of_requests);
     if (requests.error()) return requests.error();
-    *indx = requests.first_complete();
-    if (*indx == MPI_UNDEFINED) {
-        if (requests.all_idle()) {
-            *flag = 1;
-            set_empty_status(status);
-            return MPI_SUCCESS;
-        }
-        engine.progress();
-        *indx = requests.first_complete();
-    }
-    *flag = *indx != MPI_UNDEFINED;
-    if (*flag) peek(*requests[*indx], status);
+    if (Request *found = test_any(requests, indx, flag, status)) peek(*found, status);
     return MPI_SUCCESS;
 }
 

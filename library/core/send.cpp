@@ -10,6 +10,11 @@
 namespace volley {
 namespace {
 
+/// Whether a message of this size may lie in the ring.
+bool is_eager(const RingSender &ring, Count bytes) {
+    return bytes <= largest_eager && static_cast<std::size_t>(bytes) <= ring.eager_limit();
+}
+
 /// How often a sender looks for its receiver before it takes the message away into the arena and goes on: some 20
 /// microseconds where it has a core of its own; after two turns of the others where it has not.
 constexpr int looks_when_alone = 400;
@@ -19,14 +24,25 @@ constexpr Count largest_moved = 1 << 20;
 /// What one sender may leave in the arena for late receivers.
 constexpr std::size_t most_moved = 64 << 20;
 
+constexpr const char *no_room = "the memory ranks share is used up: no room for a message to another process";
+
+/// Copies what it can of a shared transfer. The receiver says when the last chunk has arrived.
+void help(Transfer &transfer) {
+    TypedBuffer to{reinterpret_cast<const DatatypePlan *>(transfer.to_plan),
+                   reinterpret_cast<void *>(transfer.to_address), transfer.to_count};
+    Count mine = transfer.copy_chunks(transfer.to_bytes, [&, from = source_of(transfer)](Count begin, Count end) {
+        copy_piece(from, to, begin, end);
+    });
+    transfer.copied.fetch_add(mine, std::memory_order_release);
+}
+
 } // namespace
 
 bool Messages::send_at_once(const void *data, Count bytes, int world_rank, const MessageEnvelope &envelope) {
-    if (bytes > largest_eager || queues_[static_cast<std::size_t>(world_rank)].first()) [[unlikely]]
+    if (queues_[static_cast<std::size_t>(world_rank)].first()) [[unlikely]]
         return false;
     RingSender &ring = channels.to(world_rank);
-    if (static_cast<std::size_t>(bytes) > ring.eager_limit() ||
-        !ring.send_eager(envelope, data, static_cast<std::size_t>(bytes))) [[unlikely]]
+    if (!is_eager(ring, bytes) || !ring.send_eager(envelope, data, static_cast<std::size_t>(bytes))) [[unlikely]]
         return false;
     engine.wake_rank(world_rank);
     return true;
@@ -45,9 +61,8 @@ void Messages::start(Send &send) {
 /// False if the ring is full.
 bool Messages::place(Send &send) {
     RingSender &ring = channels.to(send.world_rank);
+    if (send.mode == SendMode::synchronous || !is_eager(ring, send.bytes)) return announce(send);
     auto size = static_cast<std::size_t>(send.bytes);
-    bool eager = send.mode != SendMode::synchronous && send.bytes <= largest_eager && size <= ring.eager_limit();
-    if (!eager) return announce(send);
     bool placed = send.contiguous ? ring.send_eager(send.envelope, send.contiguous, size)
                                   : ring.send_eager_filled(send.envelope, size, [&](unsigned char *place) {
                                         pack(send.buffer, 0, send.bytes, place);
@@ -61,7 +76,7 @@ bool Messages::place(Send &send) {
 /// A receiver in another process cannot follow a plan, and may not be allowed to read this process at all.
 bool Messages::must_move(const Send &send) const {
     if (send.world_rank == engine.rank || engine.may_dereference(send.world_rank)) return false;
-    Inbox *inbox = engine.job->inbox(static_cast<std::size_t>(send.world_rank), static_cast<std::size_t>(engine.ranks));
+    Inbox *inbox = engine.job->inbox(send.world_rank, engine.ranks);
     return !send.contiguous || inbox->refuses_direct.load(std::memory_order_relaxed) != 0;
 }
 
@@ -87,25 +102,22 @@ bool Messages::announce(Send &send) {
         return false;
     announced_.append(send);
     engine.wake_rank(send.world_rank);
-    if (moves && !move_to_arena(send))
-        abort_job_for("the memory ranks share is used up: no room for a message to another process");
+    if (moves && !move_to_arena(send, TransferState::buffered)) abort_job_for(no_room);
     return true;
 }
 
-/// After the state became moving: copies the message into the arena and finishes the send. False if there is no room.
-bool Messages::move_to_arena(Send &send) {
+/// While nobody else touches the transfer (moving, wanted): copies the message into the arena and finishes the send.
+/// False if there is no room.
+bool Messages::move_to_arena(Send &send, TransferState then) {
     auto size = static_cast<std::size_t>(send.bytes);
     void *block = size ? heap_.allocate(size) : nullptr;
     if (size && !block) return false;
-    if (size && send.contiguous)
-        std::memcpy(block, send.contiguous, size);
-    else if (size)
-        pack(send.buffer, 0, send.bytes, block);
+    if (size) copy_piece(source_of(*send.transfer), {nullptr, block, 0}, 0, send.bytes);
     send.transfer->address = reinterpret_cast<std::uint64_t>(block);
     send.transfer->plan = 0;
-    send.transfer->state.store(TransferState::buffered, std::memory_order_release);
+    send.transfer->state.store(then, std::memory_order_release);
     engine.wake_rank(send.world_rank);
-    if (send.mode == SendMode::synchronous) {
+    if (send.mode == SendMode::synchronous && then == TransferState::buffered) {
         // The data is away, but the receive has not begun: the send lives on until the transfer is done.
         send.block = block;
         return true;
@@ -118,11 +130,11 @@ bool Messages::move_to_arena(Send &send) {
 
 void Messages::attend(Send &send) {
     if (send.queued || !send.transfer || send.done) return;
-    bool crowded = engine.patience.spin_until_ns == 0;
-    if (++send.looks != (crowded ? looks_when_crowded : looks_when_alone)) return;
+    if (++send.looks != (engine.crowded() ? looks_when_crowded : looks_when_alone)) return;
     if (send.mode == SendMode::synchronous || send.bytes > largest_moved || heap_.in_use() > most_moved) return;
     if (!send.transfer->claim(TransferState::moving)) return;
-    if (!move_to_arena(send)) send.transfer->state.store(TransferState::open, std::memory_order_release);
+    if (!move_to_arena(send, TransferState::buffered))
+        send.transfer->state.store(TransferState::open, std::memory_order_release);
 }
 
 /// Looks after one announced send; true if it moved.
@@ -136,21 +148,11 @@ bool Messages::check(Send &send) {
         finish(send);
         return true;
     case TransferState::shared:
-        help(transfer, send.buffer);
+        help(transfer);
         return false;
-    case TransferState::wanted: {
-        auto size = static_cast<std::size_t>(send.bytes);
-        void *block = heap_.allocate(size);
-        if (!block) abort_job_for("the memory ranks share is used up: no room for a message to another process");
-        std::memcpy(block, send.contiguous, size);
-        transfer.address = reinterpret_cast<std::uint64_t>(block);
-        transfer.state.store(TransferState::provided, std::memory_order_release);
-        engine.wake_rank(send.world_rank);
-        parked_.push_back({&transfer, block, size});
-        announced_.remove(send);
-        finish(send);
+    case TransferState::wanted:
+        if (!move_to_arena(send, TransferState::provided)) abort_job_for(no_room);
         return true;
-    }
     default:
         return false;
     }
@@ -161,26 +163,6 @@ void Messages::finish(Send &send) {
     if (!send.request) return;
     send.request->completion.cancelled = send.cancelled;
     send.request->complete();
-}
-
-/// Copies chunks of a shared transfer from this rank's buffer until all are given out. The receiver says when the
-/// last one has arrived.
-void Messages::help(Transfer &transfer, const TypedBuffer &source) {
-    Count chunk = chunk_of(transfer.to_bytes);
-    for (;;) {
-        Count from = transfer.claimed.fetch_add(chunk, std::memory_order_relaxed);
-        if (from >= transfer.to_bytes) return;
-        Count to = std::min(from + chunk, transfer.to_bytes);
-        if (transfer.plan == 0 && transfer.to_plan == 0) {
-            std::memcpy(reinterpret_cast<char *>(transfer.to_address) + from,
-                        reinterpret_cast<const char *>(transfer.address) + from, static_cast<std::size_t>(to - from));
-        } else {
-            TypedBuffer destination{reinterpret_cast<const DatatypePlan *>(transfer.to_plan),
-                                    reinterpret_cast<void *>(transfer.to_address), transfer.to_count};
-            copy_between(source, destination, from, to);
-        }
-        transfer.copied.fetch_add(to - from, std::memory_order_release);
-    }
 }
 
 bool Messages::cancel(Send &send) {
@@ -228,10 +210,9 @@ bool Messages::drain_queues() {
 
 void Messages::collect_parked() {
     std::erase_if(parked_, [&](Parked &parked) {
-        if (parked.transfer && parked.transfer->state.load(std::memory_order_acquire) != TransferState::done)
-            return false;
+        if (parked.transfer->state.load(std::memory_order_acquire) != TransferState::done) return false;
         if (parked.block) heap_.release(parked.block, parked.bytes);
-        if (parked.transfer) free_transfers_.push_back(parked.transfer);
+        free_transfers_.push_back(parked.transfer);
         return true;
     });
 }

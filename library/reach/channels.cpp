@@ -11,7 +11,7 @@ namespace volley {
 
 void Channels::prepare(JobShared &job, int rank, int ranks) {
     job_ = &job;
-    inbox_ = job.inbox(static_cast<std::size_t>(rank), static_cast<std::size_t>(ranks));
+    inbox_ = job.inbox(rank, ranks);
     rank_ = rank;
     ranks_ = ranks;
     // 128 KiB of payload for a few ranks, 4 KiB for hundreds: what all pairs take together stays below some
@@ -30,7 +30,7 @@ void Channels::make(int world_rank) {
     if (!ring) abort_job_for("the memory ranks share is used up: no room for messages to another rank");
     ring->construct(slots_, bytes_);
     senders_[static_cast<std::size_t>(world_rank)] = RingSender(ring);
-    Inbox *inbox = job_->inbox(static_cast<std::size_t>(world_rank), static_cast<std::size_t>(ranks_));
+    Inbox *inbox = job_->inbox(world_rank, ranks_);
     inbox->ring(static_cast<std::size_t>(rank_)).store(arena_offset(ring), std::memory_order_release);
     inbox->rings.fetch_add(1, std::memory_order_release);
 }

@@ -5,7 +5,7 @@
 
 #include <sys/mman.h>
 
-#include <bit>
+#include <cstdint>
 
 namespace volley {
 namespace {
@@ -13,34 +13,39 @@ namespace {
 /// Smaller blocks keep their pages: touching 256 new ones costs more than copying into them.
 constexpr std::size_t keeps_pages = 1 << 20;
 
+constexpr std::uintptr_t page = 4096;
+
 } // namespace
 
+std::vector<void *> &ArenaHeap::free_blocks(std::size_t size) {
+    return free_[static_cast<std::size_t>(std::countr_zero(size) - smallest_bits)];
+}
+
 void *ArenaHeap::allocate(std::size_t bytes) {
-    int bits = std::max(smallest_bits, static_cast<int>(std::bit_width(bytes - 1)));
-    std::vector<void *> &list = free_[static_cast<std::size_t>(bits - smallest_bits)];
+    std::size_t size = block_size(bytes);
+    std::vector<void *> &list = free_blocks(size);
     void *block = nullptr;
     if (list.empty()) {
-        block = arena_allocate(std::size_t{1} << bits);
+        block = arena_allocate(size);
         if (!block) return nullptr;
     } else {
         block = list.back();
         list.pop_back();
     }
-    in_use_ += std::size_t{1} << bits;
+    in_use_ += size;
     return block;
 }
 
 void ArenaHeap::release(void *block, std::size_t bytes) {
-    int bits = std::max(smallest_bits, static_cast<int>(std::bit_width(bytes - 1)));
-    std::size_t size = std::size_t{1} << bits;
+    std::size_t size = block_size(bytes);
     in_use_ -= size;
     // Whole pages only; blocks are aligned to cache lines.
     if (size > keeps_pages) {
-        auto begin = (reinterpret_cast<std::uintptr_t>(block) + 4095) & ~std::uintptr_t{4095};
-        auto end = (reinterpret_cast<std::uintptr_t>(block) + size) & ~std::uintptr_t{4095};
+        auto begin = (reinterpret_cast<std::uintptr_t>(block) + page - 1) / page * page;
+        auto end = (reinterpret_cast<std::uintptr_t>(block) + size) / page * page;
         madvise(reinterpret_cast<void *>(begin), end - begin, MADV_REMOVE);
     }
-    free_[static_cast<std::size_t>(bits - smallest_bits)].push_back(block);
+    free_blocks(size).push_back(block);
 }
 
 } // namespace volley

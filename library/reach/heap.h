@@ -2,7 +2,9 @@
 /// Blocks of the arena for messages that wait there. Each rank hands out and takes back its own; others only read.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <vector>
 
@@ -20,7 +22,14 @@ class ArenaHeap {
     }
 
   private:
-    static constexpr int smallest_bits = 12;                   ///< a page
+    static constexpr int smallest_bits = 12; ///< a page
+
+    /// Blocks are powers of two.
+    static std::size_t block_size(std::size_t bytes) {
+        return std::bit_ceil(std::max(bytes, std::size_t{1} << smallest_bits));
+    }
+    std::vector<void *> &free_blocks(std::size_t size);
+
     std::array<std::vector<void *>, 64 - smallest_bits> free_; ///< by power of two
     std::size_t in_use_ = 0;
 };

@@ -113,32 +113,28 @@ class RingSender {
     /// Puts a whole small message into the ring; false if there is no room now. Precondition:
     /// size <= eager_limit(). Published with release order; the caller then wakes the receiver.
     bool send_eager(const MessageEnvelope &envelope, const void *data, std::size_t size) {
+        return send_eager_filled(envelope, size, [&](unsigned char *place) {
+            if (size <= inline_bytes)
+                copy_inline(place, data, size);
+            else
+                std::memcpy(place, data, size);
+        });
+    }
+
+    /// The same for a payload that `fill(unsigned char *place)` writes.
+    template <class Fill>
+    [[gnu::always_inline]] bool send_eager_filled(const MessageEnvelope &envelope, std::size_t size, Fill &&fill) {
         Slot *slot = claim();
         if (!slot) [[unlikely]]
             return false;
         if (size <= inline_bytes) {
-            copy_inline(slot->payload.data(), data, size);
+            fill(slot->payload.data());
         } else {
             std::uint64_t at;
             if (!claim_bytes(size, at)) [[unlikely]]
                 return false;
-            std::memcpy(ring_->payload(at), data, size);
-            slot->payload_position = at;
-        }
-        publish(slot, envelope, MessageKind::eager, size);
-        return true;
-    }
-
-    /// The same for a payload that `fill(unsigned char *place)` writes.
-    template <class Fill> bool send_eager_filled(const MessageEnvelope &envelope, std::size_t size, Fill &&fill) {
-        Slot *slot = claim();
-        if (!slot) return false;
-        if (size <= inline_bytes) {
-            fill(slot->payload.data());
-        } else {
-            std::uint64_t at;
-            if (!claim_bytes(size, at)) return false;
             fill(ring_->payload(at));
+            // Not before: the slot's line, which the receiver has, holds up what is stored after it.
             slot->payload_position = at;
         }
         publish(slot, envelope, MessageKind::eager, size);
@@ -168,7 +164,7 @@ class RingSender {
 
     /// A contiguous piece of the ring of bytes, whole cache lines; skips the end of the ring if it does not fit.
     bool claim_bytes(std::size_t size, std::uint64_t &at) {
-        std::uint64_t wanted = (size + cache_line - 1) & ~std::uint64_t{cache_line - 1};
+        std::uint64_t wanted = whole_lines(size);
         std::uint64_t start = byte_position_;
         std::uint64_t to_end = ring_->bytes - (start & (ring_->bytes - 1));
         if (wanted > to_end) start += to_end;
@@ -216,10 +212,6 @@ class RingReceiver {
   public:
     explicit RingReceiver(RingHead *ring = nullptr) : ring_(ring) {}
 
-    bool exists() const {
-        return ring_ != nullptr;
-    }
-
     /// The next message, or nullptr if none has been published. It stays valid until release().
     const Slot *front() const {
         const Slot *slot = ring_->slot(position_);
@@ -235,8 +227,7 @@ class RingReceiver {
     /// Gives the front message's room back. Precondition: front() returned it, and its bytes are copied.
     void release(const Slot *slot) {
         if (slot->kind() == MessageKind::eager && slot->bytes() > inline_bytes) {
-            std::uint64_t length = slot->bytes();
-            byte_position_ = slot->payload_position + ((length + cache_line - 1) & ~std::uint64_t{cache_line - 1});
+            byte_position_ = slot->payload_position + whole_lines(slot->bytes());
             if (byte_position_ - published_bytes_ >= ring_->bytes / 4) {
                 published_bytes_ = byte_position_;
                 ring_->bytes_free_until.store(published_bytes_, std::memory_order_release);

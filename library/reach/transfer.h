@@ -17,6 +17,7 @@
 
 #include "boot/job.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
@@ -42,7 +43,7 @@ inline constexpr std::int64_t shared_from_bytes = 8192;
 /// these 4.4).
 constexpr std::int64_t chunk_of(std::int64_t bytes) {
     constexpr std::int64_t most = 16384;
-    return bytes >= 2 * most ? most : (bytes / 2 + 63) / 64 * 64;
+    return bytes >= 2 * most ? most : static_cast<std::int64_t>(whole_lines(static_cast<std::uint64_t>(bytes) / 2));
 }
 
 struct alignas(cache_line) Transfer {
@@ -69,6 +70,19 @@ struct alignas(cache_line) Transfer {
         TransferState expected = TransferState::open;
         return state.compare_exchange_strong(expected, wanted_state, std::memory_order_acq_rel,
                                              std::memory_order_acquire);
+    }
+
+    /// Both sides, of a shared transfer: calls `copy(from, to)` for chunks until all are given out; returns how many
+    /// bytes that were.
+    template <class Copy> std::int64_t copy_chunks(std::int64_t all, Copy &&copy) {
+        std::int64_t mine = 0, chunk = chunk_of(all);
+        for (;;) {
+            std::int64_t from = claimed.fetch_add(chunk, std::memory_order_relaxed);
+            if (from >= all) return mine;
+            std::int64_t to = std::min(from + chunk, all);
+            copy(from, to);
+            mine += to - from;
+        }
     }
 };
 

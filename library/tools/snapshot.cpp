@@ -5,12 +5,12 @@
 #include "core/job_shared.h"
 #include "reach/ring.h"
 #include "tools/process_info.h"
+#include "wait/clock.h"
 
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
-#include <ctime>
 #include <memory>
 #include <string_view>
 
@@ -23,12 +23,6 @@ constexpr auto relaxed = std::memory_order_relaxed;
 constexpr std::uint32_t most_ranks = 1 << 16;
 constexpr std::uint32_t most_slots = 1 << 16;
 constexpr int most_pages = 1 << 12;
-
-std::uint64_t now_ns() {
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 std::optional<double> seconds_between(std::uint64_t earlier, std::uint64_t later) {
     return later > earlier ? static_cast<double>(later - earlier) * 1e-9 : 0.0;
@@ -96,7 +90,7 @@ class Look {
         result_.ending = head->ending.load(relaxed) != 0;
         auto records = reader_.read_array<RankRecord>(head->records, ranks_);
         if (!records) throw Unreadable{"the job has ended"};
-        result_.taken_ns = now_ns();
+        result_.taken_ns = clock_ns();
         result_.ranks.resize(ranks_);
         for (std::uint32_t rank = 0; rank < ranks_; rank++) take_rank(static_cast<int>(rank), records[rank]);
         const std::uint64_t shared = head->job_shared.load(relaxed), used = head->next_free.load(relaxed);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sleep.h"
 
+#include "wait/clock.h"
+
 #include <climits>
-#include <ctime>
 #include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <sched.h>
@@ -17,9 +18,7 @@ long membarrier(int command) {
 }
 
 std::int64_t now_ns() {
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+    return static_cast<std::int64_t>(clock_ns());
 }
 
 /// A sleeper looks again this often even if nobody wakes it: its peers may have been killed in mid-send.

@@ -14,7 +14,7 @@
 /// A fence on the sender's side would cost every message some ten nanoseconds, so the waiter pays for both:
 /// membarrier(2) runs a full barrier on every CPU that executes one of our threads, and the sender's fence is
 /// one for the compiler only. Sleeping is rare and takes microseconds anyway. Where the kernel refuses
-/// membarrier (old kernels, seccomp), senders use a real fence; ArenaHead decides for all ranks alike.
+/// membarrier (old kernels, seccomp), senders use a real fence. Each rank asks for itself: all get the same answer.
 /// sleep.pml models the protocol; sleep_test.cpp stresses it.
 #pragma once
 
@@ -67,7 +67,7 @@ struct Patience {
 
 /// One wait from its first unsuccessful look to success.
 ///
-///     for (Wait wait(mine, patience, fences); !ready(); wait.step(ready)) {}
+///     for (Wait wait(mine, patience, fences); !ready(); wait.step(ready, lock)) {}
 class Wait {
   public:
     Wait(RankRecord &own, const Patience &patience, FenceKind kind) : own_(own), patience_(patience), kind_(kind) {}
@@ -95,9 +95,14 @@ class Wait {
         own_.sleeping.fetch_sub(1, std::memory_order_relaxed);
     }
 
-    template <typename Ready> void step(Ready &&ready) {
-        NoLock none;
-        step(ready, none);
+    /// For the few microseconds another rank needs to finish what it has begun.
+    template <typename Ready> static void briefly(Ready &&ready) {
+        for (int looks = 0; !ready(); looks++) {
+            if (looks > 1000)
+                yield();
+            else
+                pause();
+        }
     }
 
     /// It is worth telling others that this rank waits.
@@ -112,16 +117,6 @@ class Wait {
     }
 
   private:
-    struct NoLock {
-        static bool contended() {
-            return false;
-        }
-        static int give_away() {
-            return 0;
-        }
-        static void take_back(int) {}
-    };
-
     static constexpr int looks_before_clock = 64; ///< a clock read costs as much as several looks
 
     static void pause() {

@@ -16,6 +16,16 @@ using Clock = std::chrono::steady_clock;
 /// A patience that sleeps at the first chance, so that every wait goes through the dangerous part.
 constexpr Patience hasty{.spin_until_ns = 0, .yield_until_ns = 0};
 
+struct NoLock {
+    static bool contended() {
+        return false;
+    }
+    static int give_away() {
+        return 0;
+    }
+    static void take_back(int) {}
+} no_lock;
+
 /// One rank that waits and one that delivers, in turns; returns how many waits lasted as long as the sleep's own
 /// time limit, which only a lost wake-up explains (a sender answers within microseconds of its own waking).
 int lost_wake_ups(FenceKind kind, int rounds) {
@@ -27,7 +37,7 @@ int lost_wake_ups(FenceKind kind, int rounds) {
     std::thread other([&] {
         for (int i = 1; i <= rounds; i++) {
             for (Wait wait(*sender, hasty, kind); answered.load(std::memory_order_acquire) < i - 1;)
-                wait.step([&] { return answered.load(std::memory_order_acquire) >= i - 1; });
+                wait.step([&] { return answered.load(std::memory_order_acquire) >= i - 1; }, no_lock);
             delivered.store(i, std::memory_order_release);
             wake(*waiter, kind);
         }
@@ -35,7 +45,7 @@ int lost_wake_ups(FenceKind kind, int rounds) {
     for (int i = 1; i <= rounds; i++) {
         auto start = Clock::now();
         for (Wait wait(*waiter, hasty, kind); delivered.load(std::memory_order_acquire) < i;)
-            wait.step([&] { return delivered.load(std::memory_order_acquire) >= i; });
+            wait.step([&] { return delivered.load(std::memory_order_acquire) >= i; }, no_lock);
         lost += Clock::now() - start > std::chrono::milliseconds(99);
         answered.store(i, std::memory_order_release);
         wake(*sender, kind);

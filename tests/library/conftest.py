@@ -20,6 +20,14 @@ MpiProgram = Callable[..., Path]
 MpiRun = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
+def is_alive(process: int) -> bool:
+    """Whether a process runs; one that has ended and waits for its parent does not."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
 @pytest.fixture(scope="session")
 def prefix() -> Path:
     """Where the library is installed: the environment variable VOLLEY_PREFIX, or build/prefix, made here."""

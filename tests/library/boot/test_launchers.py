@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from ..conftest import MpiProgram
+from ..conftest import MODES, MpiProgram
 
 TRAFFIC = Path(__file__).parents[1] / "point_to_point" / "traffic.cpp"
+END = Path(__file__).parent / "end.c"
 
 
 def run(*command: object, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -22,6 +24,7 @@ def run(*command: object, **environment: str) -> subprocess.CompletedProcess[str
         timeout=60,
         check=False,
         env={**os.environ, **environment},
+        close_fds=False,
     )
 
 
@@ -47,6 +50,27 @@ def test_alone_a_program_is_a_world_of_one(mpi_program: MpiProgram) -> None:
     outcome = run(mpi_program(TRAFFIC))
     assert outcome.returncode == 0, outcome.stderr
     assert outcome.stdout == "good\n"
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("arguments", "status"), [([], 0), (["7"], 7)], ids=["finalize", "abort"])
+def test_ranks_of_mpiexec_leave_an_inherited_launcher_alone(
+    mode: str, arguments: list[str], status: int, prefix: Path, mpi_program: MpiProgram
+) -> None:
+    """Our mpiexec may run inside a job of another launcher, whose variables its ranks inherit."""
+    launcher, socket_of_ranks = socket.socketpair()
+    with launcher, socket_of_ranks:
+        launcher.shutdown(socket.SHUT_WR)  # who asks something is not to wait for an answer
+        socket_of_ranks.set_inheritable(True)
+        outcome = run(
+            *[prefix / "bin/mpiexec", "--ranks", mode, "-n", 2, mpi_program(END), *arguments],
+            PMI_FD=str(socket_of_ranks.fileno()),
+            PMI_RANK="0",
+            PMI_SIZE="2",
+        )
+        socket_of_ranks.close()
+        assert outcome.returncode == status, outcome.stderr
+        assert launcher.recv(1000) == b""
 
 
 @pytest.mark.parametrize("variable", ["OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS", "MV2_COMM_WORLD_SIZE"])

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from ..conftest import MODES, MpiProgram
+from ..conftest import MODES, MpiProgram, is_alive
 
 FOLDER = Path(__file__).parent
 KILLS = 200
@@ -28,14 +28,6 @@ def ranks_of(launcher: int) -> list[int]:
             if is_alive(int(child)):
                 found.append(int(child))
     return found
-
-
-def is_alive(process: int) -> bool:
-    """Whether a process runs; one that has ended and waits for its parent does not."""
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
 
 
 def shared_files() -> set[str]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The launcher under test, built once, and small programs for its ranks, compiled when first asked for."""
+"""The launcher under test, and small programs for its ranks, compiled when first asked for."""
 
 from __future__ import annotations
 
@@ -10,24 +10,18 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[3]
+from ..conftest import ROOT, WARNINGS
+
 PROGRAMS = Path(__file__).parent / "programs"
-WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
 
 Program = Callable[..., str]
 Mpiexec = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture(scope="session")
-def launcher() -> str:
-    """The path of mpiexec: that of the environment variable VOLLEY_MPIEXEC, or one built here."""
-    given = os.environ.get("VOLLEY_MPIEXEC")
-    if given:
-        return given
-    folder = ROOT / "build" / "launch"
-    subprocess.run(["cmake", "-S", str(ROOT / "library/launch"), "-B", str(folder)], check=True, capture_output=True)
-    subprocess.run(["cmake", "--build", str(folder), "-j2"], check=True, capture_output=True)
-    return str(folder / "mpiexec")
+def launcher(prefix: Path) -> str:
+    """The path of mpiexec."""
+    return str(prefix / "bin/mpiexec")
 
 
 @pytest.fixture(scope="session")

@@ -17,7 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import ROOT, Mpiexec, Program
+from ..conftest import ROOT, is_alive
+from .conftest import Mpiexec, Program
 
 KINDS = ["shared", "process"]
 both = pytest.mark.parametrize("kind", KINDS)
@@ -25,14 +26,6 @@ both = pytest.mark.parametrize("kind", KINDS)
 
 def lines_of(text: str) -> list[str]:
     return sorted(text.splitlines())
-
-
-def is_alive(process: int) -> bool:
-    """Whether a process runs; one that has ended and waits for its parent does not."""
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
 
 
 def all_end(processes: list[int], seconds: float = 5) -> bool:

@@ -173,6 +173,30 @@ void derived(int count) {
     MPI_Type_free(&pairs);
 }
 
+/// One block or every other element at either side of a send that waits, and so may help to copy.
+void blocks_and_gaps(int count) {
+    for (int out_stride : {1, 2}) {
+        for (int in_stride : {1, 2}) {
+            MPI_Datatype sent, received;
+            MPI_Type_vector(count, 1, out_stride, MPI_INT, &sent);
+            MPI_Type_commit(&sent);
+            MPI_Type_vector(count, 1, in_stride, MPI_INT, &received);
+            MPI_Type_commit(&received);
+            std::vector<int> out(static_cast<std::size_t>(count * out_stride)), in(2 * out.size(), -1);
+            for (std::size_t i = 0; i < out.size(); i++) out[i] = world_rank * 1000000 + static_cast<int>(i);
+            MPI_Request request;
+            MPI_Irecv(in.data(), 1, received, left(), 95, world, &request);
+            MPI_Send(out.data(), 1, sent, right(), 95, world);
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+            for (int i = 0; i < count; i++)
+                CHECK(in[static_cast<std::size_t>(i * in_stride)] == left() * 1000000 + i * out_stride);
+            CHECK(in_stride == 1 || in[1] == -1);
+            MPI_Type_free(&sent);
+            MPI_Type_free(&received);
+        }
+    }
+}
+
 /// A request that is freed completes by itself; the datatype may be freed while it is in use.
 void freed_while_active() {
     MPI_Datatype strided;
@@ -270,6 +294,7 @@ int main(int argc, char **argv) {
     for (int bytes : {0, 1, 100, 4096, 5000, 100000, 2000000}) head_to_head(bytes);
     persistent();
     for (int count : {2, 10, 1000, 100000}) derived(count);
+    for (int count : {10, 1000, 3000, 10000, 100000}) blocks_and_gaps(count);
     freed_while_active();
     waiting_for_some();
     generalized();

@@ -15,7 +15,20 @@ from rich.console import Console
 from rich.markup import escape
 
 from volley import __version__
-from volley.cli import compare, detect, gdb, importing, limits, report, selftest, study, systems, tests
+from volley.cli import (
+    compare,
+    detect,
+    explain,
+    gdb,
+    importing,
+    limits,
+    report,
+    selftest,
+    study,
+    systems,
+    tests,
+    versions,
+)
 from volley.errors import EXIT_FAILED, EXIT_INTERRUPTED, VolleyError
 
 app = typer.Typer(
@@ -29,7 +42,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for module in (study, systems, tests, report, compare, detect, limits, importing, gdb, selftest):
+for module in (study, systems, tests, report, compare, detect, explain, limits, importing, gdb, selftest, versions):
     module.register(app)
 
 

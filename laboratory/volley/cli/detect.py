@@ -45,9 +45,9 @@ def detecting(
     With --against also regressions and changes of structure. UNEXPLAINED: it is there, and this command does
     not say why. UNDECIDED: it shows, but the data cannot tell whether it would show again.
     """
-    kinds = _kinds(kind)
+    kinds = kinds_in(kind)
     material = read_material(data)
-    older = _older(against, material) if against is not None else None
+    older = older_of(against, material) if against is not None else None
     findings = detect(material, kinds, older)
     if as_json:
         typer.echo(json.dumps({"findings": [one.to_json() for one in findings]}, indent=1, ensure_ascii=False))
@@ -55,7 +55,7 @@ def detecting(
         _print(findings, material, output())
 
 
-def _older(against: str, material: Material) -> Material:
+def older_of(against: str, material: Material) -> Material:
     """What to compare with. A system's name may look like a path (mpich==4.1.3/shm), and goes first."""
     if against in material.systems():
         return material.only({against})
@@ -67,7 +67,7 @@ def _older(against: str, material: Material) -> Material:
     return read_material(Path(against))
 
 
-def _kinds(text: str | None) -> list[str] | None:
+def kinds_in(text: str | None) -> list[str] | None:
     """The kinds in ``step,launch-effect``; None for all. Raises UsageError before anything long is read."""
     if text is None:
         return None

@@ -53,9 +53,11 @@ def make_report(folder: StudyFolder, console: Console) -> None:
             )
         plots = folder.path / "plots"
         page = folder.path / "report.html"
+        odd = reporting.rows(folder.path)
         try:
-            reporting.write_report(data.study, data.curves, data.streams, data.summary, page, data.boxes)
+            reporting.write_report(data.study, data.curves, data.streams, data.summary, page, data.boxes, odd)
             reporting.write_plots(data.study, data.curves, plots)
+            reporting.write_pictures(odd, plots)
             reporting.write_octave(data.study, data.curves, plots)
         except OSError as problem:
             raise VolleyError(

@@ -7,51 +7,144 @@ import json
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from volley.cli.console import output
 from volley.detect.selftest import Result, evaluate
-from volley.errors import UsageError
+from volley.errors import EXIT_FAILED
+from volley.explain.plant import Plant
+from volley.explain.selftest import PlantResult, choose, run
+from volley.progress import Silent, display_for
 
-EPILOG = "Example: [cyan]volley selftest --synthetic --rounds 18 --seed 7[/]"
+EPILOG = """Examples:
+
+[cyan]volley selftest[/]: invented curves, then every cause planted on this machine (half an hour)
+
+[cyan]volley selftest --synthetic --rounds 18 --seed 7[/]: invented curves alone
+
+[cyan]volley selftest --plants --only "CPU quota,late receiver"[/]: two plants alone
+"""
 
 
 def selftest(
-    synthetic: Annotated[bool, typer.Option("--synthetic", help="Invented curves with planted oddities.")] = False,
-    rounds: Annotated[int, typer.Option(min=1, help="Every kind is planted once per round.")] = 18,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed plants the same.")] = 1,
+    synthetic: Annotated[bool, typer.Option("--synthetic", help="Only invented curves with planted oddities.")] = False,
+    planted: Annotated[bool, typer.Option("--plants", help="Only causes planted on this machine.")] = False,
+    only: Annotated[str | None, typer.Option(help="Only these plants, comma-separated.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A few plants that take little time.")] = False,
+    rounds: Annotated[int, typer.Option(min=1, help="Every kind is invented once per round.")] = 18,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed invents the same.")] = 1,
     examples: Annotated[bool, typer.Option("--examples", help="List what was missed or found wrongly.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
 ) -> None:
-    """Plant oddities of every kind among clean curves, and print recall and precision of finding them."""
-    if not synthetic:
-        raise UsageError("say what to test", "volley selftest --synthetic")
-    result = evaluate(seed, rounds)
-    if as_json:
-        typer.echo(json.dumps(as_dictionary(result), indent=1, ensure_ascii=False))
-    else:
+    """Plant oddities and causes on purpose, and print how many are found and named rightly.
+
+    Exit status 1 if a wrong cause was called CONFIRMED.
+    """
+    both = synthetic == planted and only is None
+    chosen = [] if synthetic and not both else choose(only, quick)
+    result = evaluate(seed, rounds) if synthetic or both else None
+    if result is not None and not as_json:
         _print(result, examples)
+    results = _plant(chosen, as_json, examples)
+    if as_json:
+        typer.echo(json.dumps(as_dictionary(result, results), indent=1, ensure_ascii=False))
+    if any(one.wrongly_confirmed for one in results):
+        raise typer.Exit(EXIT_FAILED)
 
 
-def as_dictionary(result: Result) -> dict[str, object]:
+def _plant(chosen: list[Plant], as_json: bool, examples: bool) -> list[PlantResult]:
+    """Runs the plants, one after the other, and prints each as it ends."""
+    if not chosen:
+        return []
+    console = output()
+    results = []
+    with display_for(console, as_json) as display:
+        for at, plant in enumerate(chosen):
+            results.append(run(plant, Silent() if as_json else display))
+            if not as_json:
+                display.line(_plant_line(results[-1]))
+                for line in results[-1].seen if examples else ():
+                    display.line(f"    {escape(line)}")
+            spent = sum(one.seconds for one in results)
+            display.advance(spent, spent / (at + 1) * (len(chosen) - at - 1))
+    if not as_json:
+        console.print(f"\n{escape(plant_summary(results))}", highlight=False, soft_wrap=True)
+    return results
+
+
+def _plant_line(one: PlantResult) -> str:
+    """``CONFIRMED  eager limit moved: eager limit (12 s)``."""
+    name = f"[bold]{escape(one.plant.name)}[/]"
+    if one.why_not:
+        return f"[dim]not planted[/]  {name}: {escape(one.why_not)}"
+    if not one.found:
+        return f"[red]not found[/]  {name} ({one.seconds:.0f} s)"
+    told = f"{one.verdicts[0].status}, {one.first_cause or 'no cause told'}"
+    wanted = one.plant.cause or "none of the known causes"
+    mark = (
+        "[bold red]WRONGLY CONFIRMED[/]"
+        if one.wrongly_confirmed
+        else "[green]right[/]"
+        if one.right
+        else "[red]wrong[/]"
+    )
+    return f"{mark}  {name}: {escape(told)}; planted: {escape(wanted)} ({one.seconds:.0f} s)"
+
+
+def plant_summary(results: list[PlantResult]) -> str:
+    """How many were found, named, proven, and wrongly proven."""
+    tried = [one for one in results if not one.why_not]
+    causes = [one for one in tried if one.plant.cause is not None]
+    decoys = [one for one in tried if one.plant.cause is None]
+    return (
+        f"{sum(one.found for one in causes)} of {len(causes)} planted causes were found, "
+        f"{sum(one.right for one in causes)} named first and rightly, "
+        f"{sum(one.confirmed for one in causes)} CONFIRMED; "
+        f"a wrong cause was CONFIRMED {sum(one.wrongly_confirmed for one in tried)} times "
+        f"({len(decoys)} decoys); {len(results) - len(tried)} could not be planted here."
+    )
+
+
+def as_dictionary(result: Result | None, results: list[PlantResult]) -> dict[str, object]:
     """For programs."""
-    return {
-        "seed": result.seed,
-        "kinds": [
+    said: dict[str, object] = {}
+    if result is not None:
+        said |= {
+            "seed": result.seed,
+            "kinds": [
+                {
+                    "kind": kind,
+                    "planted": score.planted,
+                    "found": score.found,
+                    "recall": round(score.recall, 4),
+                    "findings": score.right + score.wrong,
+                    "wrong": score.wrong,
+                    "precision": round(score.precision, 4),
+                }
+                for kind, score in sorted(result.scores.items())
+            ],
+            "clean": {"cases": result.clean, "with_findings": result.clean_with_findings},
+            "missed": result.missed,
+        }
+    if results:
+        said["plants"] = [
             {
-                "kind": kind,
-                "planted": score.planted,
-                "found": score.found,
-                "recall": round(score.recall, 4),
-                "findings": score.right + score.wrong,
-                "wrong": score.wrong,
-                "precision": round(score.precision, 4),
+                "plant": one.plant.name,
+                "planted_cause": one.plant.cause,
+                "why_not": one.why_not,
+                "found": one.found,
+                "cause": one.first_cause,
+                "status": one.verdicts[0].status if one.verdicts else None,
+                "right": one.right,
+                "wrongly_confirmed": one.wrongly_confirmed,
+                "seconds": round(one.seconds, 1),
+                "findings": list(one.seen),
+                "verdicts": [verdict.to_json() for verdict in one.verdicts],
             }
-            for kind, score in sorted(result.scores.items())
-        ],
-        "clean": {"cases": result.clean, "with_findings": result.clean_with_findings},
-        "missed": result.missed,
-    }
+            for one in results
+        ]
+    return said
 
 
 def _print(result: Result, examples: bool) -> None:

@@ -7,6 +7,7 @@ Nothing here computes statistics: curves, quartiles and verdicts come from the a
 from volley.report.octave import write_octave
 from volley.report.page import write_report
 from volley.report.plots import write_plots
+from volley.report.verdicts import rows, write_pictures
 from volley.results import LaunchBox, Stream
 
-__all__ = ["LaunchBox", "Stream", "write_octave", "write_plots", "write_report"]
+__all__ = ["LaunchBox", "Stream", "rows", "write_octave", "write_pictures", "write_plots", "write_report"]

@@ -16,6 +16,7 @@ from markupsafe import Markup
 from volley import units
 from volley.report import facts, plots
 from volley.report.payload import as_json, described_tests, payload
+from volley.report.verdicts import SHOWN, Row
 from volley.results import Curve, LaunchBox, Stream, Study
 
 SCRIPTS = ("format", "state", "figure", "explorer", "streams", "boxes", "tables", "main")
@@ -31,21 +32,26 @@ def write_report(
     summary: Sequence[str],
     target: Path,
     boxes: Sequence[LaunchBox] = (),
+    odd: Sequence[Row] = (),
 ) -> Path:
     """Writes the report of a study to `target` and returns it.
 
     `summary` holds the verdicts in words, one sentence or paragraph each; `boxes` the quartiles of single
-    launches. What does not fit (streams and boxes of very large studies) is left out, and the page says so.
+    launches; `odd` what is odd and why (volley.report.verdicts).
+
+    What does not fit (streams and boxes of very large studies) is left out, and the page says so.
     """
     page = (
-        _environment()
+        template_environment()
         .get_template("report.html.j2")
         .render(
             **_words(study, curves, summary),
             **_pictures(study, curves),
+            odd=list(odd),
+            odd_shown=SHOWN,
             data=_data(study, curves, streams, boxes),
             plotly=_packed(_plotly()),
-            css=_inline("report.css"),
+            css=inline_file("report.css"),
             script=_script(),
         )
     )
@@ -53,7 +59,8 @@ def write_report(
     return target
 
 
-def _environment() -> jinja2.Environment:
+def template_environment() -> jinja2.Environment:
+    """Renders the templates of this package: escaped, with times and sizes as filters."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("volley.report", "."),
         autoescape=True,
@@ -117,11 +124,11 @@ def _plotly() -> bytes:
 
 
 def _script() -> Markup:
-    parts = [str(_inline(f"script/{name}.js")) for name in SCRIPTS]
+    parts = [str(inline_file(f"script/{name}.js")) for name in SCRIPTS]
     return Markup("(() => {\n'use strict';\n" + "\n".join(parts) + "\n})();")
 
 
-def _inline(name: str) -> Markup:
+def inline_file(name: str) -> Markup:
     """One of this package's own files, to stand in the page unescaped: it cannot end its element."""
     text = files("volley.report").joinpath(name).read_text(encoding="utf-8")
     for ending in ("</script", "</style", "<!--"):

@@ -180,7 +180,7 @@ class _Canvas:
         axes.set_xticklabels([units.short(FORMATS[quantity](tick)) for tick in ticks])
         axes.set_yticks(range(len(rows)), [self._label(curve, kinds) for curve, _ in rows])
         axes.set_xlabel(QUANTITIES[quantity], color=MUTED)
-        _quiet_frame(axes)
+        quiet_frame(axes)
 
     def _label(self, curve: Curve, kinds: list[tuple[str, int]]) -> str:
         ranks = len({ranks for _, ranks in kinds}) > 1 and curve.ranks
@@ -228,7 +228,7 @@ class _Canvas:
             axis.set_minor_locator(NullLocator())
         axes.set_xlabel(x_title, color=MUTED)
         axes.grid(color=RULE, linewidth=0.7, zorder=0)
-        _quiet_frame(axes)
+        quiet_frame(axes)
 
 
 FORMATS: dict[str, Callable[[float], str]] = {"time": units.format_time, "bandwidth": units.format_rate}
@@ -245,7 +245,8 @@ def _plain(text: str) -> str:
     return text.replace("$", r"\$").lstrip("_") or "?"
 
 
-def _quiet_frame(axes: Any) -> None:
+def quiet_frame(axes: Any) -> None:
+    """Only what is needed to read the values: a line below, no ticks."""
     axes.set_axisbelow(True)
     axes.tick_params(length=0, labelsize=8.5, labelcolor=INK)
     for side in ("top", "right", "left"):

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from volley.errors import UsageError
+from volley.systems import settings as setting
 from volley.systems.base import Command, Note, System, User
 
 __all__ = ["Command", "Note", "System", "User", "default_systems", "families", "resolve"]
@@ -29,10 +30,17 @@ def families() -> dict[str, type[System]]:
 
 
 def resolve(request: str) -> list[System]:
-    """The systems that `request` names: ``FAMILY[==VERSION][/TRANSPORT]`` or ``NAME=PREFIX[:TRANSPORT]``.
+    """The systems that `request` names: ``FAMILY[==VERSION][/TRANSPORT]`` or ``NAME=PREFIX[:TRANSPORT]``, each
+    with settings behind it, if any: ``@NAME=VALUE``.
 
     Without a transport: every transport of that family. Raises UsageError naming what exists.
     """
+    base, settings = setting.parse(request)
+    systems = _resolve(base)
+    return [one.adjusted(settings) for one in systems] if settings else systems
+
+
+def _resolve(request: str) -> list[System]:
     from volley.systems.prefix import PrefixSystem
 
     if "=" in request and "==" not in request:

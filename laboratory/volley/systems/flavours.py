@@ -46,6 +46,10 @@ class Flavour(ABC):
         """Environment variables for launcher and ranks."""
         return {}
 
+    def setting_variable(self, name: str) -> str:
+        """The environment variable that carries the MPI's own setting `name` to launcher and ranks."""
+        return name
+
     def command(
         self,
         prefix: Path,
@@ -96,9 +100,10 @@ class Hydra(Flavour):
         return chosen if has_network() else {**chosen, "MPIR_CVAR_CH4_NETMOD": "ofi"}
 
     def knobs(self, prefix: Path, transport: str, keep_loader: bool = False) -> dict[str, str]:
-        """Control variables with their current values, by ``mpivars``."""
+        """Control variables with their current values, by ``mpivars``, and how it was built."""
         environment = self.environment(prefix, transport, keep_loader)
-        return knobs.collect([prefix / "bin" / "mpivars"], environment, knobs.MPIVARS_LINE)
+        build = knobs.built(prefix / "bin" / "mpichversion", environment)
+        return build | knobs.collect([prefix / "bin" / "mpivars"], environment, knobs.MPIVARS_LINE)
 
 
 class OpenMpi(Flavour):
@@ -111,6 +116,10 @@ class OpenMpi(Flavour):
         AS_IT_COMES: "what it chooses itself when no transport is named",
     }
     segments = ("vader_segment.*", "sm_segment.*")
+
+    def setting_variable(self, name: str) -> str:
+        """``btl_sm_eager_limit`` travels as OMPI_MCA_btl_sm_eager_limit; names in capitals are variables already."""
+        return name if name.isupper() else f"OMPI_MCA_{name}"
 
     def arguments(self, version: str, transport: str, ranks: int) -> list[str]:
         """Root is allowed, since containers often have nobody else; ranks may outnumber cores; no binding,

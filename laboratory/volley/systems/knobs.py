@@ -54,6 +54,14 @@ def collect(argv: Sequence[str | Path], environment: Mapping[str, str], line: re
     return {**chosen, "error": error} if error else chosen
 
 
+def built(tool: Path, environment: Mapping[str, str]) -> dict[str, str]:
+    """How an MPICH was built, by its mpichversion: configure's arguments; {} where it cannot be asked."""
+    output, _ = ask([tool], environment)
+    match = MPICHVERSION_LINE.search(output)
+    return {"build": match["value"].strip()} if match else {}
+
+
+MPICHVERSION_LINE = re.compile(r"^MPICH configure:[ \t]*(?P<value>.+)$", re.MULTILINE)
 OMPI_INFO_LINE = re.compile(
     r"^mca:(?:btl|pml|mtl|smsc|coll|opal|ompi|mpi|common):[^:\n]*:param:(?P<name>[^:\n]+):value:(?P<value>.*)$",
     re.MULTILINE,

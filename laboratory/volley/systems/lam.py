@@ -14,13 +14,14 @@ import pwd
 import shutil
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
 from volley import processes
 from volley.errors import SystemUnavailable, VolleyError
 from volley.systems import knobs
+from volley.systems import settings as setting
 from volley.systems.base import Command, Note, System, User
 from volley.systems.environment import clean_environment
 from volley.systems.machine import require_c_compiler
@@ -224,20 +225,25 @@ class LamSystem(System):
         """
         if _daemon is None:
             raise VolleyError("LAM's daemon is not booted", "launch within the session() of this system")
-        exported = f"{processes.MARK},LD_BIND_NOW=1"
-        return _daemon.command(
+        own = {name: value for name, value in self.settings.items() if name.islower() and not setting.is_shim(name)}
+        others = {name: value for name, value in self.settings.items() if name not in own}
+        variables = setting.variables(others, str)
+        command = _daemon.command(
             "mpirun.lam",
             "-np",
             str(ranks),
             "-ssi",
             "rpi",
             self.transport,
+            *(word for name, value in own.items() for word in ("-ssi", name, value)),
             "-x",
-            exported,
+            ",".join((processes.MARK, "LD_BIND_NOW", *variables)),
             str(program),
             "--",
             *arguments,
         )
+        environment = setting.joined({**command.environment, "LD_BIND_NOW": "1"}, variables)
+        return replace(command, environment=environment)
 
     def recover(self) -> None:
         """lamclean frees what killed ranks have left in lamd; where it cannot, lamd is started afresh."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from volley.errors import SystemUnavailable
+from volley.systems import settings as setting
 from volley.systems.base import Command, Note, System
 from volley.systems.environment import clean_environment
 
@@ -49,7 +50,8 @@ class MachineSystem(System):
 
     def launch(self, program: Path, arguments: Sequence[str], ranks: int) -> Command:
         """The program itself; it reads the number of ranks from its launch.txt."""
-        return Command((str(program), *arguments), clean_environment(keep_loader=True))
+        own = setting.variables(self.settings, str)
+        return Command((str(program), *arguments), setting.joined(clean_environment(keep_loader=True), own))
 
     def knobs(self) -> dict[str, str]:
         """None: the machine's facts are a part of every study anyway."""

@@ -7,10 +7,12 @@ import contextlib
 import os
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
 from volley.systems import flavours
+from volley.systems import settings as setting
 from volley.systems.base import Command, System
 
 SHARED_MEMORY = Path("/dev/shm")
@@ -60,11 +62,14 @@ class MpiexecSystem(System):
     def launch(self, program: Path, arguments: Sequence[str], ranks: int) -> Command:
         """By its own mpiexec."""
         words = [str(program), *arguments]
-        return self.flavour.command(self.where, self.version, self.transport, words, ranks, self.keep_loader)
+        command = self.flavour.command(self.where, self.version, self.transport, words, ranks, self.keep_loader)
+        own = setting.variables(self.settings, self.flavour.setting_variable)
+        return replace(command, environment=setting.joined(command.environment, own))
 
     def knobs(self) -> dict[str, str]:
-        """By the tool of that kind of MPI."""
-        return self.flavour.knobs(self.where, self.transport, self.keep_loader)
+        """By the tool of that kind of MPI, and over it what is set here."""
+        own = {name: value for name, value in self.settings.items() if not setting.is_shim(name)}
+        return {**self.flavour.knobs(self.where, self.transport, self.keep_loader), **own}
 
     @contextlib.contextmanager
     def session(self) -> Iterator[None]:

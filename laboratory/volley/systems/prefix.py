@@ -45,12 +45,12 @@ class PrefixSystem(FoundSystem):
         return cls(None, transport, Path(folder).absolute(), name)
 
     @property
-    def name(self) -> str:
+    def base_name(self) -> str:
         """The user's name for it, and the transport if one was named."""
         return self.label if self.transport == flavours.AS_IT_COMES else f"{self.label}/{self.transport}"
 
     @property
-    def request(self) -> str:
+    def base_request(self) -> str:
         """What the user writes."""
         named = "" if self.transport == flavours.AS_IT_COMES else f":{self.transport}"
         return f"{self.label}={self.prefix}{named}"

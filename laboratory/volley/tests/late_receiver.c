@@ -25,27 +25,39 @@ maximum_repetitions = 1
  * began, or the sender was kept from its core and began when most of the absence was over. Void probes decide nothing
  * and are repeated.
  *
+ * Variants besides "-" are for experiments (`volley explain`), not for studies: "polling", where the receiver has
+ * posted its receive before it goes away and calls MPI_Test now and then, so that the MPI can move what it has to move;
+ * "away3", where it stays away three times as long.
+ *
  * The state probed is that of a pair that has talked: WARM_UP messages each way come first, because an MPI may set
  * up its fast path only after some (Open MPI its "fast boxes" after 16). */
 enum { WARM_UP = 32, REPEATS = 3, MORE_REPEATS = 6, MOST_VOID = 20 };
 enum { SETTLE_NS = 4000000 };
 enum outcome { BLOCKED, RETURNED, VOID };
 
+static int is_variant(const char *name) {
+    return !strcmp(volley.points[volley.current_point].variant, name);
+}
+
 /* How long the receiver stays away once the sender was to begin: so long that neither copying the message (at
  * 0.5 GB/s) nor a slice of the scheduler makes the difference between a send that returns and one that does not. */
 static double absence_ns(uint64_t bytes) {
-    return 4e6 + 2.0 * (double)bytes;
+    return (4e6 + 2.0 * (double)bytes) * (is_variant("away3") ? 3 : 1);
 }
 
 static struct {
     uint64_t stood, absent, size;
 } longest; /* the send that stood longest, and how long the receiver was absent after it began, in ticks */
 
-/* Away from MPI: computing if there is a core for each rank, else asleep (or one would keep the other from it). */
-static void stay_away_until(uint64_t deadline) {
+/* Away from MPI: computing if there is a core for each rank, else asleep (or one would keep the other from it). With a
+ * `posted` receive not quite: it is tested all the while. */
+static void stay_away_until(uint64_t deadline, MPI_Request *posted) {
     const struct timespec nap = {.tv_nsec = 50000};
-    while (volley_now() < deadline)
+    int arrived = 0;
+    while (volley_now() < deadline) {
+        if (posted && !arrived) MPI_Test(posted, &arrived, MPI_STATUS_IGNORE);
         if (volley_cores() < 2) nanosleep(&nap, NULL);
+    }
 }
 
 /* Sends `bytes` to the absent receiver; the same outcome on both ranks. */
@@ -53,14 +65,20 @@ static enum outcome probe(void *buffer, uint64_t bytes) {
     uint64_t begin = volley_maximum(volley_now()), outside = volley_now(), started = 0, sent = 0, entered = 0;
     uint64_t go = begin + volley_ticks_in(SETTLE_NS);
     if (volley.rank == 0) {
-        stay_away_until(go);
+        stay_away_until(go, NULL);
         started = volley_now();
         MPI_Send(buffer, (int)bytes, MPI_BYTE, 1, 1, MPI_COMM_WORLD);
         sent = volley_now();
     } else {
-        stay_away_until(go + volley_ticks_in(absence_ns(bytes)));
+        MPI_Request posted = MPI_REQUEST_NULL;
+        int polling = is_variant("polling");
+        if (polling) MPI_Irecv(buffer, (int)bytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD, &posted);
+        stay_away_until(go + volley_ticks_in(absence_ns(bytes)), polling ? &posted : NULL);
         entered = volley_now();
-        MPI_Recv(buffer, (int)bytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (polling)
+            MPI_Wait(&posted, MPI_STATUS_IGNORE);
+        else
+            MPI_Recv(buffer, (int)bytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
     outside = volley_maximum(volley.rank == 1 ? outside : 0);
     started = volley_maximum(started);

@@ -43,9 +43,11 @@ static uint64_t check(const struct volley_point *point) {
 }
 
 static void measure(const struct volley_point *point, uint64_t repetitions) {
-    void *buffer = volley_buffer(0, point->size);
+    size_t cold = volley_cold_bytes(point);
+    void *buffer = volley_spread(0, cold, point->size, 0);
     uint64_t start = volley_now();
     for (uint64_t i = 0; i < repetitions; i++) {
+        if (cold) buffer = volley_spread(0, cold, point->size, i);
         bounce(buffer, (int)point->size);
         uint64_t end = volley_now();
         volley_record(start, end);

@@ -60,6 +60,18 @@ static inline void *volley_buffer(int index, size_t bytes) {
     return volley.buffers[index];
 }
 
+/** Bytes that messages are to be spread over, so that none is in a cache when its turn comes: those of a variant
+ *  "cold:BYTES", which experiments use (`volley explain`); else 0. */
+static inline size_t volley_cold_bytes(const struct volley_point *point) {
+    return strncmp(point->variant, "cold:", 5) ? 0 : (size_t)strtoull(point->variant + 5, NULL, 10);
+}
+
+/** The place of the `turn`-th message of `bytes` among `cold` bytes of buffer `index`; always the same if cold is 0. */
+static inline void *volley_spread(int index, size_t cold, size_t bytes, uint64_t turn) {
+    size_t stride = (bytes + 63) & ~(size_t)63, places = stride && cold > stride ? cold / stride : 1;
+    return (unsigned char *)volley_buffer(index, places * stride) + turn % places * stride;
+}
+
 static inline void volley_allocate_samples(void) {
     volley.capacity = (uint64_t)volley.point_count * (volley.maximum_repetitions + 64) + 4096;
     size_t bytes = volley.capacity * sizeof(struct volley_sample);

@@ -82,3 +82,24 @@ def test_no_mpi_on_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert type(system).installed() == []
     with pytest.raises(SystemUnavailable, match="no mpicc on PATH"):
         system.prepare(lambda line: None)
+
+
+def test_settings_stand_behind_the_name_and_are_part_of_it() -> None:
+    system = resolve("lam/tcp@rpi_tcp_short=32768@LAM_X=1")[0]
+    assert system.settings == {"rpi_tcp_short": "32768", "LAM_X": "1"}
+    assert system.request == "lam/tcp@rpi_tcp_short=32768@LAM_X=1"
+    assert system.name.endswith("@rpi_tcp_short=32768@LAM_X=1")
+    assert resolve(system.request)[0].settings == system.settings
+
+
+def test_an_adjusted_system_leaves_the_first_as_it_is() -> None:
+    system = resolve("openmpi/shm@btl_sm_eager_limit=1024")[0]
+    other = system.adjusted({"btl_sm_eager_limit": "2048", "mpi_yield_when_idle": "1"})
+    assert system.settings == {"btl_sm_eager_limit": "1024"}
+    assert other.settings == {"btl_sm_eager_limit": "2048", "mpi_yield_when_idle": "1"}
+
+
+@pytest.mark.parametrize("request_", ["lam/tcp@", "lam/tcp@x", "lam/tcp@=1", "lam/tcp@9=1"])
+def test_what_is_no_setting_is_said(request_: str) -> None:
+    with pytest.raises(UsageError, match="is no setting"):
+        resolve(request_)

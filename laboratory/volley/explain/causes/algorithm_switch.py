@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Collectives that change their algorithm with the size of the message.
+
+Signature: a step or an odd size in a collective, and nothing of the kind between two ranks at that size. Intervention:
+one algorithm is forced at all sizes; with one of them the step must go. Counter: both sides are those of two different
+algorithms: below the step the MPI takes as long as one of the forced ones, above it as long as another.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from volley.detect.finding import Finding
+from volley.explain.case import Case, Contrast
+from volley.explain.cause import Cause, Examination, Suspicion
+from volley.explain.experiment import Measured
+from volley.explain.scene import Scene
+from volley.explain.symptom import Edge, launch_rows
+
+COLLECTIVES = ("allgather", "allreduce", "alltoall", "barrier", "bcast", "reduce", "reduce_scatter", "scan")
+LAUNCHES = 3
+"""Per algorithm; that the same one wins on both sides in all of them is enough."""
+ALIKE = math.log(1.15)
+"""Two algorithms that take the same time within this are the same to us."""
+
+MPICH_ALGORITHMS: Mapping[str, tuple[str, ...]] = {
+    "allgather": ("brucks", "recursive_doubling", "ring"),
+    "allreduce": ("recursive_doubling", "reduce_scatter_allgather", "ring", "tree"),
+    "alltoall": ("brucks", "pairwise", "scattered"),
+    "bcast": ("binomial", "scatter_recursive_doubling_allgather", "scatter_ring_allgather", "pipelined_tree"),
+    "reduce": ("binomial", "reduce_scatter_gather"),
+    "reduce_scatter": ("recursive_halving", "recursive_doubling", "pairwise"),
+    "scan": ("recursive_doubling", "smp"),
+}
+"""Names that MPICH's MPIR_CVAR_*_INTRA_ALGORITHM takes since 3.3 (docs of `mpivars`)."""
+INTEL_ALGORITHMS = 8
+"""I_MPI_ADJUST_* are numbered from 1; most collectives have fewer, and unknown numbers are ignored."""
+
+
+@dataclass(frozen=True)
+class Forced:
+    """One algorithm, and what makes the MPI use it everywhere."""
+
+    name: str
+    settings: Mapping[str, str]
+
+
+class AlgorithmSwitch(Cause):
+    """Another algorithm from some size on."""
+
+    name = "algorithm switch"
+    page = "algorithm-switch"
+    summary = "The collective changes its algorithm at this size, and the two do not take the same time there."
+    seconds = 30.0
+
+    def suspect(self, finding: Finding, scene: Scene) -> Suspicion | None:
+        """An edge in a collective; likelier if messages between two ranks show none there."""
+        if finding.test not in COLLECTIVES or finding.kind not in ("step", "plateau", "collapse"):
+            return None
+        forced = list(_algorithms(finding, scene))
+        pairs = [
+            one
+            for one in scene.findings
+            if one.system == finding.system
+            and one.test in ("pingpong", "sendrecv")
+            and one.kind == finding.kind
+            and one.size_from <= finding.size_to
+            and finding.size_from <= one.size_to
+        ]
+        reasons = [f"It is a collective, and its MPI lets {len(forced)} algorithms be chosen."] if forced else []
+        tested = {one.test for one in scene.material.curves if one.system == finding.system}
+        if pairs:
+            reasons.append(f"Messages between two ranks have a {pairs[0].kind} there, too, which speaks against it.")
+        elif tested & {"pingpong", "sendrecv"}:
+            reasons.append("Messages between two ranks show nothing at that size.")
+        weight = (0.6 if forced else 0.3) - (0.3 if pairs else 0.0)
+        return Suspicion(weight, tuple(reasons), {"forced": forced})
+
+    def examine(self, suspicion: Suspicion, case: Case) -> Examination:
+        """Forces each algorithm in turn, all in one experiment."""
+        edge = case.symptom
+        forced: list[Forced] = suspicion.details["forced"]
+        if not forced or not isinstance(edge, Edge):
+            return Examination(None, None, ("No way is known to choose this MPI's algorithms.",))
+        arms = [case.arm(), *(case.arm(one.name, one.settings) for one in forced)]
+        found, *others = case.bench.run(arms, LAUNCHES)
+        contrasts = [case.compare(found, one) for one in others]
+        figures = {one.changed.arm.name: one.figures() for one in contrasts}
+        if not contrasts[0].reproduced:
+            return Examination(None, None, (f"{contrasts[0].words()}.",), figures=figures, reproduced=False)
+        below = _same_as(found, others, edge, True)
+        behind = _same_as(found, others, edge, False)
+        without = [one for one in contrasts if one.removed]
+        names = ", ".join(one.changed.arm.name for one in without)
+        said = [f"With one algorithm at all sizes the step goes ({names})." if without else _stays(contrasts)]
+        two = bool(below and behind and not set(below) & set(behind))
+        if two:
+            said.append(f"Before it the MPI takes as long as with {below[0]}, behind it as long as with {behind[0]}.")
+        best = _fastest(others, edge)
+        remedy = f"choose the algorithm yourself: {best} is the fastest just behind the step" if best else ""
+        if not any(_differs(found, one, edge) for one in others):
+            return Examination(
+                None, None, ("The MPI takes as long whatever is chosen: it may not obey.",), figures=figures
+            )
+        everywhere = all(one.removed is False for one in contrasts)
+        return Examination(
+            True if without else False if everywhere else None,
+            True if two else None,
+            tuple(said),
+            remedy,
+            figures,
+        )
+
+
+def _stays(contrasts: list[Contrast]) -> str:
+    left = [one.share_left for one in contrasts if one.share_left == one.share_left]
+    return f"With each of the {len(contrasts)} algorithms {min(left, default=1.0):.0%} of the step or more is left."
+
+
+def _algorithms(finding: Finding, scene: Scene) -> Iterator[Forced]:
+    """What can be forced on this MPI for this collective, from what it reports of itself."""
+    knobs = scene.knobs(finding.system)
+    name = finding.test
+    count = knobs.get(f"coll_tuned_{name}_algorithm_count", "")
+    if count.isdigit():
+        rules = {"coll_tuned_use_dynamic_rules": "1", "coll_tuned_priority": "100"}
+        for number in range(1, int(count)):
+            setting = f"coll_tuned_{name}_algorithm"
+            yield Forced(f"{setting}={number}", {**rules, setting: str(number)})
+    variable = f"MPIR_CVAR_{name.upper()}_INTRA_ALGORITHM"
+    if variable in knobs or any(known.startswith("MPIR_CVAR_CH4") for known in knobs):
+        posix = {f"MPIR_CVAR_{name.upper()}_POSIX_INTRA_ALGORITHM": "mpir", "MPIR_CVAR_ODD_EVEN_CLIQUES": "0"}
+        for algorithm in MPICH_ALGORITHMS.get(name, ()):
+            yield Forced(f"{variable}={algorithm}", {**posix, variable: algorithm})
+    if any(known.startswith("I_MPI_") for known in knobs):
+        for number in range(1, INTEL_ALGORITHMS + 1):
+            setting = f"I_MPI_ADJUST_{name.upper()}"
+            yield Forced(f"{setting}={number}", {setting: str(number)})
+
+
+def _side(measured: Measured, edge: Edge, before: bool) -> float:
+    """Log of the time on one side of the edge; NaN if nothing was measured."""
+    values = [
+        value
+        for row in launch_rows(measured)
+        for size, value in row.items()
+        if size in edge.sizes and ((size <= edge.low) if before else (size >= edge.high))
+    ]
+    return float(np.median(values)) if values else math.nan
+
+
+def _same_as(found: Measured, others: list[Measured], edge: Edge, before: bool) -> list[str]:
+    """Names of the algorithms that take as long as the MPI's own choice on one side, nearest first."""
+    own = _side(found, edge, before)
+    away = sorted((abs(_side(one, edge, before) - own), one.arm.name) for one in others)
+    return [name for distance, name in away if distance <= ALIKE]
+
+
+def _differs(found: Measured, other: Measured, edge: Edge) -> bool:
+    """Whether a forced algorithm makes any difference, on either side."""
+    return any(abs(_side(found, edge, before) - _side(other, edge, before)) > ALIKE for before in (True, False))
+
+
+def _fastest(others: list[Measured], edge: Edge) -> str:
+    known = [(side, one.arm.name) for one in others if not math.isnan(side := _side(one, edge, False))]
+    return min(known)[1] if known else ""

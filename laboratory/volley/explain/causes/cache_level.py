@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A cache that ends: what fits into it is copied faster than what does not.
+
+Signature: the rate falls where some multiple of the size reaches the size of one of the machine's own caches.
+Intervention: every message from and to another place of a memory several times as large as that cache, so that
+nothing is ever in it; smaller messages must then be as slow per byte as large ones, and the edge must go. Counter:
+copying alone, without any MPI, on the same machine: its rate must fall across the same sizes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from volley.detect.finding import Finding
+from volley.explain.case import AS_FOUND, Case
+from volley.explain.cause import Cause, Examination, Suspicion
+from volley.explain.experiment import Arm, Measured
+from volley.explain.scene import Scene
+from volley.explain.symptom import Symptom, edge_of, launch_rows
+from volley.sizes import format_size
+from volley.systems import resolve
+from volley.tests import all_tests
+
+COPIES = (1, 2, 3, 4)
+"""Buffers of a message's size that a transfer keeps in use: source, target, and what the MPI has between."""
+LARGER = 4
+"""Times the cache: what messages are spread over."""
+MOST_BYTES = 1 << 30
+"""More memory is not taken for it."""
+SLOWER = math.log(1.25)
+"""By so much copying alone must slow down per byte across the cache's size."""
+
+
+@dataclass(frozen=True)
+class Cache:
+    """One of the machine's data caches."""
+
+    level: int
+    size: int
+
+
+class PerByte(Symptom):
+    """How much longer a byte takes behind the edge than before it."""
+
+    def __init__(self, finding: Finding, before: int, behind: int) -> None:
+        super().__init__(finding, None)
+        self.before, self.behind = before, behind
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """One size well before the edge, one well behind it."""
+        return (self.before, self.behind)
+
+    def amounts(self, measured: Measured) -> list[float]:
+        """Log of the ratio of times per byte."""
+        growth = math.log(self.behind / self.before)
+        return [
+            row[self.behind] - row[self.before] - growth
+            for row in launch_rows(measured)
+            if self.before in row and self.behind in row
+        ]
+
+
+class CacheLevel(Cause):
+    """The working set no longer fits into a cache."""
+
+    name = "cache level"
+    page = "cache-level"
+    summary = "The buffers in use no longer fit into one of the processor's caches, and copying slows down."
+    seconds = 15.0
+
+    def suspect(self, finding: Finding, scene: Scene) -> Suspicion | None:
+        """The rate falls for good where buffers outgrow a cache."""
+        if finding.kind not in ("step", "plateau", "collapse") or finding.magnitude < 1:
+            return None
+        if finding.test not in ("pingpong", "ceilings") or finding.variant in ("line", "pingpong1", "pingpong2"):
+            return None
+        fits = [
+            (cache, copies) for cache in _caches(scene) for copies in COPIES if _crosses(finding, cache, copies, scene)
+        ]
+        if not fits:
+            return None
+        cache, copies = fits[-1]
+        buffers = "1 buffer" if copies == 1 else f"{copies} buffers"
+        return Suspicion(
+            0.45 if finding.kind != "step" else 0.35,
+            (
+                f"{buffers} of {finding.size_from:,} bytes fit into the level-{cache.level} cache "
+                f"({format_size(cache.size)}); of the next size measured they do not.",
+            ),
+            {"cache": cache},
+        )
+
+    def examine(self, suspicion: Suspicion, case: Case) -> Examination:
+        """Messages from ever new places; and copying without an MPI."""
+        cache: Cache = suspicion.details["cache"]
+        spread = LARGER * cache.size
+        if spread > MOST_BYTES:
+            return Examination(None, None, (f"The cache is too large ({format_size(cache.size)}) to be avoided here.",))
+        if case.finding.test != "pingpong":
+            return Examination(None, None, ("This is the machine's own copying: there is no MPI to take away.",))
+        before = max(64, min(case.finding.size_from, cache.size) // 2)
+        behind = (
+            max(2 * case.finding.size_to, case.finding.size_from * 4) if case.finding.kind == "step" else 2 * cache.size
+        )
+        symptom = PerByte(case.finding, before, behind)
+        changed = case.arm(f"messages spread over {format_size(spread)}", variant=f"cold:{spread}", sizes=symptom.sizes)
+        contrast = case.contrast(changed, symptom)
+        if not contrast.reproduced:
+            return Examination(None, None, (f"{contrast.words()}.",), reproduced=False)
+        alone = _copying(case, symptom)
+        said = (
+            f"A byte at {behind:,} takes {np.exp(np.median(contrast.before)):.2f} times as long as at {before:,}; "
+            f"{np.exp(np.median(contrast.after)):.2f} times if no message is in the cache.",
+            f"Copying without an MPI takes {np.exp(alone):.2f} times as long per byte there.",
+        )
+        return Examination(
+            contrast.removed,
+            None if math.isnan(alone) else alone >= SLOWER,
+            said,
+            "nothing is wrong: compute on data while they are in the cache, and send in pieces that fit into it",
+            contrast.figures(),
+        )
+
+
+def _caches(scene: Scene) -> Iterator[Cache]:
+    for one in scene.environment.get("caches", []):
+        yield Cache(int(one["level"]), int(one["bytes"]))
+
+
+def _crosses(finding: Finding, cache: Cache, copies: int, scene: Scene) -> bool:
+    """Whether `copies` buffers fit before the edge and not behind it; an L1 of 48 KiB is never quite ours alone."""
+    low, high = edge_of(finding, scene.curve(finding))
+    return copies * low <= 1.1 * cache.size and copies * high >= 0.8 * cache.size
+
+
+def _copying(case: Case, symptom: PerByte) -> float:
+    """Log of how much longer a byte takes behind than before, copied by one core without an MPI; NaN: not measured."""
+    machine = resolve("machine")[0]
+    machine.prepare(lambda _: None)
+    test = replace(all_tests()["ceilings"], variants=("memcpy",))
+    (measured,) = case.bench.run([Arm(f"{AS_FOUND}, memcpy", machine, test, 2, symptom.sizes)], 3)
+    amounts = symptom.amounts(measured)
+    return float(np.median(amounts)) if amounts else math.nan

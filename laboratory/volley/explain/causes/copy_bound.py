@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Large messages that take as long as copying them: the more copies, the longer.
+
+Signature: a plateau of large messages over shared memory whose time per byte is about that of one or two copies.
+Intervention: the MPI is told to copy otherwise: through shared segments, or straight from the sender's memory
+(cross memory attach); ranks in one address space, where that is possible. Counter: the bytes each core copies per
+second, by the test `ceilings`: the message must take one to three of its copies, before and after.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from volley.detect.finding import Finding
+from volley.explain.case import AS_FOUND, Case
+from volley.explain.cause import Cause, Examination, Suspicion
+from volley.explain.experiment import Arm
+from volley.explain.scene import Scene
+from volley.systems import resolve
+from volley.tests import all_tests
+
+LARGE = 65536
+"""Bytes from which copying, and not latency, makes the time."""
+COPIES = (0.6, 3.5)
+"""Times one copy that a message may take to be said to be bound by copying."""
+
+SWITCHES: Mapping[str, Mapping[str, str]] = {
+    "MPIR_CVAR_CH4_CMA_ENABLE=1": {"MPIR_CVAR_CH4_CMA_ENABLE": "0"},
+    "MPIR_CVAR_CH4_CMA_ENABLE=0": {"MPIR_CVAR_CH4_CMA_ENABLE": "1"},
+    "smsc=^cma": {"smsc": "cma"},
+    "smsc": {"smsc": "^cma"},
+    "btl_sm_single_copy_mechanism": {"btl_sm_single_copy_mechanism": "none"},
+    "btl_vader_single_copy_mechanism": {"btl_vader_single_copy_mechanism": "none"},
+}
+"""What an MPI reports of itself (``name=value``, or the name alone) → what makes it copy otherwise."""
+
+
+class CopyBound(Cause):
+    """The copies are the time."""
+
+    name = "copy-bound plateau"
+    page = "copy-bound-plateau"
+    summary = "Large messages take as long as the copies that move them; nothing else is in the way."
+    seconds = 15.0
+
+    def suspect(self, finding: Finding, scene: Scene) -> Suspicion | None:
+        """A plateau of large messages through shared memory that takes one to three copies' time."""
+        if finding.kind not in ("plateau", "collapse") or finding.magnitude < 1 or finding.size_to < LARGE:
+            return None
+        if scene.uses_tcp(finding) or finding.test not in ("pingpong", "sendrecv", "ring"):
+            return None
+        curve = scene.curve(finding)
+        copies = _copies(finding, scene)
+        if curve is None or copies is None or not COPIES[0] <= copies <= COPIES[1]:
+            return None
+        said = f"A message of {finding.size_to:,} bytes takes {copies:.1f} times as long as one core copies it."
+        return Suspicion(0.3, (said,), {"switch": _switch(scene.knobs(finding.system))})
+
+    def examine(self, suspicion: Suspicion, case: Case) -> Examination:
+        """Other copies, and the machine's own."""
+        switch: Mapping[str, str] | None = suspicion.details["switch"]
+        if switch is None:
+            return Examination(None, None, ("No setting is known by which this MPI copies otherwise.",))
+        name = ", ".join(f"{key}={value}" for key, value in switch.items())
+        contrast = case.contrast(case.arm(name, switch))
+        size = max(case.symptom.sizes)
+        machine = resolve("machine")[0]
+        machine.prepare(lambda _: None)
+        test = replace(all_tests()["ceilings"], variants=("memcpy",))
+        (alone,) = case.bench.run([Arm(f"{AS_FOUND}, memcpy", machine, test, 2, (size,))], 3)
+        one_copy = alone.medians_ns().get(size, math.nan)
+        before = contrast.found.medians_ns().get(size, math.nan) / one_copy
+        after = contrast.changed.medians_ns().get(size, math.nan) / one_copy
+        said = (
+            f"{contrast.words()} ({name}).",
+            f"{size:,} bytes take {before:.1f} copies' time as found, {after:.1f} with it.",
+        )
+        bound = all(COPIES[0] <= one <= COPIES[1] for one in (before, after) if not np.isnan(one))
+        fewer = after <= before - 0.3
+        return Examination(
+            contrast.removed,
+            bound and fewer if contrast.removed else None,
+            said,
+            f"set {name}" if contrast.removed else "send less at once, or in pieces that stay in the cache",
+            contrast.figures(),
+            reproduced=contrast.reproduced,
+        )
+
+
+def _switch(knobs: Mapping[str, str]) -> Mapping[str, str] | None:
+    """What makes this MPI copy otherwise, by what it reports of itself."""
+    for known, switch in SWITCHES.items():
+        name, _, value = known.partition("=")
+        if name in knobs and (not value or knobs[name] == value):
+            return switch
+    return None
+
+
+def _copies(finding: Finding, scene: Scene) -> float | None:
+    """How many of the machine's own copies the largest message takes; None without ceilings in the study."""
+    own = scene.curve(finding)
+    alone = [one for one in scene.material.curves if one.test == "ceilings" and one.variant == "memcpy"]
+    if own is None or not alone:
+        return None
+    common = sorted(set(own.sizes.tolist()) & set(alone[0].sizes.tolist()))
+    inside = [size for size in common if finding.size_from < size <= finding.size_to]
+    if not inside:
+        return None
+    levels = [np.nanmedian(one.log_ns, axis=0)[one.sizes.tolist().index(inside[-1])] for one in (own, alone[0])]
+    return float(np.exp(levels[0] - levels[1]))

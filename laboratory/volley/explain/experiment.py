@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Experiments: one thing is changed, all else stays, and launches of both arms take turns.
+
+An :class:`Arm` says what is launched and in which surroundings; a :class:`Bench` launches arms in random order,
+round by round, so that slow changes of the machine fall on all of them, and stops when its time is up.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import statistics
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Self
+
+import polars as pl
+
+from volley.detect.material import CurveData, Material
+from volley.detect.read import build
+from volley.launcher import Launcher
+from volley.machine_facts import OTHERS
+from volley.plan import Cell, Options
+from volley.progress import Display
+from volley.results import Launch
+from volley.systems import System
+from volley.tests import Test
+
+LAUNCHES = 5
+"""Per arm: that all of one arm's values lie above all of the other's is chance once in 252 (rank sum, C(10, 5))."""
+SECONDS_PER_POINT = 0.03
+LAUNCH_LIMIT_SECONDS = 20.0
+FREEZE_SECONDS = 5.0
+
+Surroundings = Callable[[], AbstractContextManager[None]]
+"""What is changed around a launch: a priority, a control group, a busy core. Must undo it."""
+
+
+class TimeIsUp(Exception):
+    """A finding's time is used up: what was measured so far decides."""
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One side of an experiment."""
+
+    name: str
+    """What distinguishes it, as a person would say it: ``as found``, ``rpi_tcp_short=131072``."""
+    system: System
+    test: Test
+    """With only those variants that are measured."""
+    ranks: int
+    sizes: tuple[int, ...]
+    pin: bool = True
+    repetitions: int | None = None
+    """Exactly so many operations per point; None: as many as fit SECONDS_PER_POINT."""
+    surroundings: Surroundings = contextlib.nullcontext
+
+    def options(self) -> Options:
+        """As the launcher wants them."""
+        return Options(
+            sizes=sorted(self.sizes),
+            pin=self.pin,
+            repetitions=self.repetitions,
+            seconds_per_point=SECONDS_PER_POINT,
+            launch_limit_seconds=LAUNCH_LIMIT_SECONDS,
+            freeze_seconds=FREEZE_SECONDS,
+        )
+
+
+@dataclass
+class Measured:
+    """What the launches of one arm gave."""
+
+    arm: Arm
+    launches: list[Launch] = field(default_factory=list)
+    frames: list[pl.DataFrame] = field(default_factory=list)
+    """One per launch, with the columns of results.SAMPLE_COLUMNS."""
+
+    @cached_property
+    def material(self) -> Material:
+        """The samples as detectors look at them. Read it when measuring is over."""
+        if not self.frames:
+            return Material(self.arm.name)
+        found = build(self.arm.name, pl.concat(self.frames).lazy(), {self.arm.test.name: self.arm.test})
+        found.launches = self.launches
+        return found
+
+    @property
+    def curve(self) -> CurveData | None:
+        """Its curve; None if no launch brought samples."""
+        return self.material.curves[0] if self.material.curves else None
+
+    def medians_ns(self) -> dict[int, float]:
+        """Size → median over launches."""
+        import numpy as np
+
+        if self.curve is None:
+            return {}
+        middle = np.exp(np.nanmedian(self.curve.log_ns, axis=0))
+        return {int(size): float(value) for size, value in zip(self.curve.sizes, middle, strict=True)}
+
+    def counter(self, name: str) -> list[float]:
+        """Per launch, how far a counter of the launch moved."""
+        return [launch.counters.get(name, 0.0) for launch in self.launches]
+
+    def per_operation(self, name: str) -> list[float]:
+        """The same, divided by the operations that the launch timed (each operation counted once)."""
+        each = max(self.arm.ranks, 1)
+        return [
+            launch.counters.get(name, 0.0) / max(launch.operations / each, 1)
+            for launch in self.launches
+            if launch.operations
+        ]
+
+    def facts(self, name: str) -> list[dict[str, Any]]:
+        """What the test itself said, of all launches."""
+        return [fact for launch in self.launches for fact in launch.facts if fact["fact"] == name]
+
+
+class Bench:
+    """Launches arms. One Bench serves one explanation; close() removes its scratch folders."""
+
+    def __init__(self, environment: Mapping[str, Any], display: Display, seed: int = 1) -> None:
+        self.environment = environment
+        self.display = display
+        self.random = random.Random(seed)
+        self.deadline = float("inf")
+        self.launched = 0
+        self.measured: list[Measured] = []
+        """Everything measured since begin(), for pictures."""
+
+    def begin(self, seconds: float) -> None:
+        """From now on, `seconds` are left; run() raises TimeIsUp beyond them."""
+        self.deadline = time.monotonic() + seconds
+        self.measured = []
+
+    def left_seconds(self) -> float:
+        """Until the deadline."""
+        return self.deadline - time.monotonic()
+
+    def others_cpus(self) -> float:
+        """CPUs' worth of time that other programs used, in the middle launch since begin()."""
+        launches = [launch for one in self.measured for launch in one.launches if launch.seconds > 0]
+        shares = [launch.counters.get(OTHERS, 0.0) / launch.seconds for launch in launches]
+        return statistics.median(shares) if shares else 0.0
+
+    def run(self, arms: Sequence[Arm], launches: int = LAUNCHES) -> list[Measured]:
+        """Launches every arm so many times, in random order within each round; results in the order of `arms`.
+
+        Raises TimeIsUp if the time is used up before each arm has three launches (or all that were asked for).
+        """
+        results = [Measured(arm) for arm in arms]
+        with self._launchers(arms) as launchers:
+            for turn in range(launches):
+                order = list(range(len(arms)))
+                self.random.shuffle(order)
+                if self.left_seconds() <= 0:
+                    if turn < min(3, launches):
+                        raise TimeIsUp
+                    break
+                for at in order:
+                    self._launch(results[at], launchers[at])
+        self.measured += results
+        return results
+
+    @contextlib.contextmanager
+    def _launchers(self, arms: Sequence[Arm]) -> Iterator[list[Launcher]]:
+        with contextlib.ExitStack() as stack:
+            launchers = []
+            for arm in arms:
+                launcher = Launcher(arm.options(), self.environment)
+                stack.callback(launcher.close)
+                launchers.append(launcher)
+            yield launchers
+
+    def _launch(self, measured: Measured, launcher: Launcher) -> None:
+        arm = measured.arm
+        self.launched += 1
+        self.display.note(f"{arm.system.base_name} {arm.test.name}: {arm.name}")
+        cell = Cell(arm.system, arm.test, arm.ranks)
+        with arm.surroundings():
+            launch, samples = launcher.launch(cell, self.launched, 1)
+        if launch.status not in ("measured", "wrong bytes"):
+            arm.system.recover()
+        measured.launches.append(launch)
+        if len(samples):
+            measured.frames.append(
+                samples.select(
+                    pl.lit(launch.system).alias("system"),
+                    pl.lit(launch.test).alias("test"),
+                    pl.col("variant"),
+                    pl.lit(launch.ranks, pl.UInt16).alias("ranks"),
+                    pl.lit(launch.number, pl.UInt32).alias("launch"),
+                    pl.col("rank", "size", "repetition", "start_ns", "duration_ns"),
+                )
+            )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.deadline = 0.0

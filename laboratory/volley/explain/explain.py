@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""From findings to verdicts: which causes may be behind each, which were tried, and what that proved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from volley.detect.finding import Finding
+from volley.detect.words import sentences
+from volley.explain.bisect import locate
+from volley.explain.case import Case
+from volley.explain.cause import WORTH_A_WORD, Cause, Examination, Suspicion, causes
+from volley.explain.experiment import Bench, TimeIsUp
+from volley.explain.scene import Scene
+from volley.explain.symptom import Edge, symptom_of
+from volley.progress import Display
+
+SECONDS_PER_FINDING = 60.0
+"""The experiments of one finding may take so long."""
+QUIET = 0.3
+"""CPUs' worth of other programs' time up to which an experiment may refute a cause."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """One cause, and what became of it."""
+
+    cause: Cause
+    suspicion: Suspicion
+    examination: Examination | None = None
+    """None: not examined; `why_not` says why."""
+    why_not: str = ""
+
+    disturbed: float = 0.0
+    """CPUs' worth of time that other programs used during the experiment. Above QUIET it refutes nothing: an
+    intervention may work and be hidden."""
+
+    @property
+    def status(self) -> str:
+        """``CONFIRMED``, ``RULED OUT``, or ``SUSPECTED``: neither proven nor refuted."""
+        seen = self.examination
+        if seen is None:
+            return "SUSPECTED"
+        if seen.removed and seen.counter:
+            return "CONFIRMED"
+        if seen.counter is False or (seen.removed is False and self.disturbed <= QUIET):
+            return "RULED OUT"
+        return "SUSPECTED"
+
+    @property
+    def rank(self) -> float:
+        """Order among causes of one finding: proven first, then what an experiment speaks for, then likely ones."""
+        seen = self.examination
+        return (
+            {"CONFIRMED": 10.0, "SUSPECTED": 0.0, "RULED OUT": -10.0}[self.status]
+            + (2.0 if seen and seen.removed else 0.0)
+            + self.suspicion.weight
+        )
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Findings of one place, and why."""
+
+    findings: tuple[Finding, ...]
+    """The first stands for all; the others lie in the same place of the same curve."""
+    status: str
+    """CONFIRMED, SUSPECTED, UNEXPLAINED or UNDECIDED."""
+    tried: tuple[Tried, ...] = ()
+    """Surest first."""
+    note: str = ""
+    """What else is to be said: not examined, did not show again."""
+    seconds: float = 0.0
+    contrasts: tuple[dict[str, Any], ...] = ()
+    """Every experiment: ``{"arm", "before", "after", "removed"}``, amounts per launch."""
+    curves: tuple[dict[str, Any], ...] = ()
+    """For a picture: ``{"arm", "system", "sizes", "ns"}`` of everything measured."""
+    command: str = ""
+    """Shows the finding again."""
+
+    @property
+    def finding(self) -> Finding:
+        """The one that stands for all, with the cause and the status reached."""
+        first = self.findings[0]
+        cause = self.tried[0].cause.name if self.status in ("CONFIRMED", "SUSPECTED") else None
+        return replace(first, cause=cause, status=self.status)
+
+    @property
+    def best(self) -> Tried | None:
+        """The cause that is told."""
+        return self.tried[0] if self.status in ("CONFIRMED", "SUSPECTED") else None
+
+    def to_json(self) -> dict[str, Any]:
+        """As `volley explain --json` prints it, and as explanation.json keeps it."""
+        return {
+            **self.finding.to_json(),
+            "also": [
+                {**one.to_json(), "cause": self.finding.cause, "status": self.status} for one in self.findings[1:]
+            ],
+            "note": self.note,
+            "seconds": round(self.seconds, 1),
+            "command": self.command,
+            "headline": headline(self),
+            "sentences": [sentences(one) for one in self.findings],
+            "contrasts": list(self.contrasts),
+            "curves": list(self.curves),
+            "causes": [_tried_json(one) for one in self.tried],
+        }
+
+
+def _tried_json(one: Tried) -> dict[str, Any]:
+    seen = one.examination
+    said: dict[str, Any] = {
+        "cause": one.cause.name,
+        "page": one.cause.page,
+        "summary": one.cause.summary,
+        "status": one.status,
+        "weight": round(one.suspicion.weight, 2),
+        "reasons": list(one.suspicion.reasons),
+    }
+    if seen is None:
+        return {**said, "examined": False, "why_not": one.why_not}
+    return {
+        **said,
+        "examined": True,
+        "removed": seen.removed,
+        "counter": seen.counter,
+        "said": list(seen.said),
+        "remedy": seen.remedy,
+        "figures": dict(seen.figures),
+    }
+
+
+def places(findings: Iterable[Finding]) -> list[list[Finding]]:
+    """Findings of one curve that share an edge belong together: a collapse begins with a step. The step comes first,
+    because it says more exactly where.
+    """
+    groups: list[list[Finding]] = []
+    for one in findings:
+        home = next((group for group in groups if any(_same_place(one, other) for other in group)), None)
+        if home is None:
+            groups.append([one])
+        elif one.kind == "step":
+            home.insert(0, one)
+        else:
+            home.append(one)
+    return groups
+
+
+EDGED = ("step", "plateau", "collapse")
+
+
+def _same_place(one: Finding, other: Finding) -> bool:
+    alike = (one.system, one.test, one.variant, one.ranks) == (other.system, other.test, other.variant, other.ranks)
+    return alike and one.kind in EDGED and other.kind in EDGED and one.size_from == other.size_from
+
+
+def suspicions(finding: Finding, scene: Scene) -> list[Tried]:
+    """Causes that may be behind it, likeliest first; nothing is measured."""
+    found = []
+    for cause in causes():
+        suspicion = cause.suspect(finding, scene)
+        if suspicion is not None:
+            found.append(Tried(cause, suspicion, why_not="not examined"))
+    return sorted(found, key=lambda one: -one.suspicion.weight)
+
+
+def headline(one: Verdict) -> str:
+    """The cause and how sure it is; or that nothing is known."""
+    best = one.best
+    if best is not None:
+        return f"{one.status}: {best.cause.name}. {best.cause.summary}"
+    if one.status == "UNDECIDED":
+        return f"UNDECIDED: {one.note}."
+    ruled = [tried.cause.name for tried in one.tried if tried.status == "RULED OUT"]
+    if ruled:
+        return f"UNEXPLAINED: no known cause is left; ruled out: {', '.join(ruled)}."
+    return "UNEXPLAINED: no known cause fits."
+
+
+@dataclass
+class Explainer:
+    """Examines findings of one study, one after the other."""
+
+    scene: Scene
+    bench: Bench
+    display: Display
+    seconds: float = SECONDS_PER_FINDING
+    why_not: str = ""
+    """Why nothing can be measured again; '' if it can."""
+    tried: list[Tried] = field(default_factory=list)
+
+    def explain(self, group: Sequence[Finding]) -> Verdict:
+        """The verdict on findings of one place. Takes `seconds` at most, and what is under way."""
+        finding = group[0]
+        likely = suspicions(finding, self.scene)
+        reason = self._cannot(finding)
+        if reason or finding.status == "UNDECIDED":
+            note = reason or "the data themselves cannot tell whether it would show again"
+            return judge(group, [replace(one, why_not=note) for one in likely], note)
+        symptom = symptom_of(finding, self.scene.curve(finding), self.scene.material.curves)
+        if symptom is None:
+            return judge(group, likely, "what such a finding rests on is not a time that could be measured again")
+        case = Case(finding, self.scene, self.bench, symptom)
+        self.bench.begin(self.seconds)
+        if likely and likely[0].cause.to_the_byte and isinstance(symptom, Edge) and symptom.high - symptom.low > 1:
+            case = self._to_the_byte(case, symptom)
+            likely = suspicions(case.finding, self.scene) or likely
+        done, note = self._examine(case, likely)
+        verdict = judge((case.finding, *group[1:]), done, note)
+        return replace(
+            verdict,
+            seconds=self.seconds - self.bench.left_seconds(),
+            contrasts=tuple(one.figures() for one in case.contrasts),
+            curves=_curves(self.bench),
+            command=case.command(case.arm()),
+        )
+
+    def _cannot(self, finding: Finding) -> str:
+        if self.why_not:
+            return self.why_not
+        if finding.system not in self.scene.systems:
+            return f"{finding.system} is not to be had here now, so nothing was measured again"
+        if finding.test not in self.scene.tests:
+            return f"there is no test {finding.test} here, so nothing was measured again"
+        return ""
+
+    def _to_the_byte(self, case: Case, edge: Edge) -> Case:
+        """The case with its edge narrowed, if the step shows while narrowing."""
+        self.display.note(f"{case.finding.system} {case.finding.test}: looking for the byte of the step")
+        place = locate(case, edge)
+        if place.effect == 0.0:
+            return case
+        moved = {"bisected": place.exact, "found_between": [case.finding.size_from, case.finding.size_to]}
+        finding = replace(
+            case.finding,
+            size_from=place.low,
+            size_to=place.high if case.finding.kind == "step" else case.finding.size_to,
+            evidence={**case.finding.evidence, **moved},
+        )
+        return Case(finding, case.scene, case.bench, edge.at(place.low, place.high))
+
+    def _examine(self, case: Case, likely: Sequence[Tried]) -> tuple[list[Tried], str]:
+        """Tries causes in turn until one is proven or the time is up."""
+        done: list[Tried] = []
+        for at, one in enumerate(likely):
+            self.display.note(f"{case.finding.system} {case.finding.test}: is it {one.cause.name}?")
+            try:
+                seen = one.cause.examine(one.suspicion, case)
+            except TimeIsUp:
+                late = "its time was up"
+                return [*done, *(replace(rest, why_not=late) for rest in likely[at:])], late
+            disturbed = 0.0 if one.cause.keeps_others_off else self.bench.others_cpus()
+            if seen.removed is False and seen.counter is not False and disturbed > QUIET:
+                said = f"Other programs used {disturbed:.1f} CPUs meanwhile: this refutes nothing."
+                seen = replace(seen, said=(*seen.said, said))
+            done.append(replace(one, examination=seen, why_not="", disturbed=disturbed))
+            if done[-1].status == "CONFIRMED":
+                rest = (replace(other, why_not="another cause was proven first") for other in likely[at + 1 :])
+                return [*done, *rest], ""
+            if not seen.reproduced:
+                rest = (replace(other, why_not="it did not show again") for other in likely[at + 1 :])
+                return [*done, *rest], "it did not show again when it was measured now"
+        return done, ""
+
+
+def judge(group: Sequence[Finding], tried: Sequence[Tried], note: str) -> Verdict:
+    """CONFIRMED only by intervention and counter; SUSPECTED what is likely and not refuted; else UNEXPLAINED."""
+    ordered = sorted(tried, key=lambda one: -one.rank)
+    findings = _located(group, ordered)
+    if findings[0].status == "UNDECIDED" or any(one.examination and not one.examination.reproduced for one in tried):
+        return Verdict(findings, "UNDECIDED", tuple(ordered), note)
+    best = ordered[0] if ordered else None
+    if best is not None and best.status == "CONFIRMED":
+        return Verdict(findings, "CONFIRMED", tuple(ordered), note)
+    supported = best is not None and bool(best.examination and best.examination.removed)
+    if best is not None and best.status == "SUSPECTED" and (supported or best.suspicion.weight >= WORTH_A_WORD):
+        return Verdict(findings, "SUSPECTED", tuple(ordered), note)
+    return Verdict(findings, "UNEXPLAINED", tuple(ordered), note)
+
+
+def _located(group: Sequence[Finding], ordered: Sequence[Tried]) -> tuple[Finding, ...]:
+    """The findings, the first with its place as exact as the best cause's examination made it."""
+    first, *rest = group
+    seen = ordered[0].examination if ordered else None
+    if seen is not None and seen.size_from is not None:
+        first = replace(first, size_from=seen.size_from, size_to=seen.size_to or first.size_to)
+    return (first, *rest)
+
+
+def _curves(bench: Bench) -> tuple[dict[str, Any], ...]:
+    """Medians by size of every arm that was measured, arms of one name together."""
+    merged: dict[tuple[str, str, str, int], dict[int, float]] = {}
+    for one in bench.measured:
+        key = (one.arm.name, one.arm.test.name, one.arm.test.variants[0], one.arm.ranks)
+        merged.setdefault(key, {}).update(one.medians_ns())
+    return tuple(
+        {
+            "arm": arm,
+            "test": test,
+            "variant": variant,
+            "ranks": ranks,
+            "sizes": sorted(values),
+            "ns": [round(values[size], 1) for size in sorted(values)],
+        }
+        for (arm, test, variant, ranks), values in merged.items()
+        if values
+    )

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""LAM's limit of short messages at an odd place."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+from volley.detect.finding import Finding
+from volley.explain.plant import Plant, planted
+
+LIMIT = 24000
+
+
+class EagerLimitMoved(Plant):
+    """The step of LAM over TCP, where nobody expects it."""
+
+    name = "eager limit moved"
+    cause = "eager limit"
+    systems = "lam/tcp"
+    tests = "pingpong,late_receiver"
+    sizes = (1, 8, 64, 512, 1024, 2048, 4096, 8192, 12288, 16384, 20480, 28672, 32768, 49152, 65536)
+    quick = True
+
+    @contextlib.contextmanager
+    def surroundings(self) -> Iterator[None]:
+        """As if LAM had been configured so."""
+        with planted({"LAM_MPI_SSI_rpi_tcp_short": str(LIMIT)}):
+            yield
+
+    def shows(self, finding: Finding) -> bool:
+        """A step up that encloses the limit."""
+        return finding.test == "pingpong" and finding.kind == "step" and finding.size_from <= LIMIT <= finding.size_to

@@ -1,0 +1,354 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How a finding is measured again: at which sizes, and which number says how much of it a launch shows.
+
+An amount is positive where the finding shows and about zero where it does not; of one launch it stands on what that
+launch measured alone, so that launches are independent. To give a kind of finding a way to be measured again, add a
+subclass of :class:`Symptom` that names the kind, and name it in KINDS.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from volley.detect.finding import Finding
+from volley.detect.kinds.interruption import interruptions, log_factor
+from volley.detect.kinds.rank_collapse import pairs, reference
+from volley.detect.kinds.stall import look
+from volley.detect.material import CurveData, Floats
+from volley.explain.experiment import Measured
+
+BESIDE = 64
+"""Bytes away from an edge that are measured on each side as well: a cache line."""
+
+
+class Symptom(ABC):
+    """A finding's own measure."""
+
+    kinds: ClassVar[tuple[str, ...]]
+    launches: ClassVar[int] = 5
+    """Per arm, that an experiment needs."""
+
+    def __init__(self, finding: Finding, curve: CurveData | None) -> None:
+        self.finding = finding
+        self.curve = curve
+
+    @property
+    @abstractmethod
+    def sizes(self) -> tuple[int, ...]:
+        """What must be measured."""
+
+    @abstractmethod
+    def amounts(self, measured: Measured) -> list[float]:
+        """One number per launch that measured enough."""
+
+    @property
+    def expected(self) -> float:
+        """The amount that the finding promises."""
+        return abs(math.log(self.finding.magnitude)) if math.isfinite(self.finding.magnitude) else 1.0
+
+
+def launch_rows(measured: Measured) -> list[dict[int, float]]:
+    """Per launch, size → log of its value in ns."""
+    curve = measured.curve
+    if curve is None:
+        return []
+    return [
+        {int(size): float(value) for size, value in zip(curve.sizes, row, strict=True) if math.isfinite(value)}
+        for row in curve.log_ns
+    ]
+
+
+def edge_of(finding: Finding, curve: CurveData | None) -> tuple[int, int]:
+    """The two sizes between which the edge of a step, plateau, collapse or structure change stands."""
+    if "is_from" in finding.evidence:  # a step that moved: where it is now
+        return int(finding.evidence["is_from"]), int(finding.evidence["is_to"])
+    if finding.kind in ("plateau", "collapse") and curve is not None:
+        behind = curve.sizes[curve.sizes > finding.size_from]
+        if len(behind):
+            return finding.size_from, int(behind[0])
+    return finding.size_from, finding.size_to
+
+
+class Edge(Symptom):
+    """Step, plateau, collapse: how much more the sizes behind an edge take than those before it.
+
+    The growth that size alone explains is what the finding says of it: raw ratio over its magnitude. Once the edge is
+    known to the byte (see bisect), nothing is left of that.
+    """
+
+    kinds = ("step", "plateau", "collapse", "structure change")
+
+    def __init__(self, finding: Finding, curve: CurveData | None) -> None:
+        super().__init__(finding, curve)
+        self.low, self.high = edge_of(finding, curve)
+        self.sign = 1.0 if finding.magnitude >= 1 else -1.0
+
+    def at(self, low: int, high: int) -> Edge:
+        """The same edge, now known to lie between these sizes (or one that is looked for there)."""
+        other = Edge(self.finding, None)
+        other.low, other.high, other.sign = low, high, self.sign
+        return other
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Two on either side; none beside a size below BESIDE."""
+        return tuple(
+            sorted({self.low, self.high, self.high + BESIDE, self.low - BESIDE if self.low > 2 * BESIDE else self.low})
+        )
+
+    @property
+    def growth(self) -> float:
+        """Log of what size alone adds between both sides."""
+        if self.high - self.low <= self.low // 16 or self.curve is None:
+            return 0.0
+        at = {int(size): index for index, size in enumerate(self.curve.sizes)}
+        if self.low not in at or self.high not in at:
+            return 0.0
+        level = np.nanmedian(self.curve.log_ns, axis=0)
+        return float(level[at[self.high]] - level[at[self.low]]) - math.log(self.finding.magnitude)
+
+    def amounts(self, measured: Measured) -> list[float]:
+        """Log of the ratio behind to before, without the growth of size."""
+        found = []
+        for row in launch_rows(measured):
+            before = [row[size] for size in self.sizes if size <= self.low and size in row]
+            behind = [row[size] for size in self.sizes if size >= self.high and size in row]
+            if before and behind:
+                found.append(self.sign * (float(np.mean(behind)) - float(np.mean(before)) - self.growth))
+        return found
+
+
+class Spike(Symptom):
+    """Single sizes off the curve that their neighbours make."""
+
+    kinds = ("spike",)
+    NEIGHBOURS = 2
+
+    def __init__(self, finding: Finding, curve: CurveData | None) -> None:
+        super().__init__(finding, curve)
+        grid = curve.sizes.tolist() if curve is not None else [finding.size_from, finding.size_to]
+        self.odd = [size for size in grid if finding.size_from <= size <= finding.size_to][:4]
+        self.beside = [size for size in grid if size < finding.size_from][-self.NEIGHBOURS :]
+        self.beside += [size for size in grid if size > finding.size_to][: self.NEIGHBOURS]
+        self.sign = 1.0 if finding.magnitude >= 1 else -1.0
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The odd ones and their neighbours."""
+        return tuple(sorted({*self.odd, *self.beside}))
+
+    @property
+    def growth(self) -> float:
+        """Log of what the odd sizes take more than their neighbours without the spike."""
+        if self.curve is None:
+            return 0.0
+        level = dict(zip(self.curve.sizes.tolist(), np.nanmedian(self.curve.log_ns, axis=0).tolist(), strict=True))
+        return self._contrast(level) - math.log(self.finding.magnitude)
+
+    def _contrast(self, row: dict[int, float]) -> float:
+        odd = [row[size] for size in self.odd if size in row]
+        beside = [row[size] for size in self.beside if size in row]
+        return float(np.mean(odd)) - float(np.mean(beside)) if odd and beside else math.nan
+
+    def amounts(self, measured: Measured) -> list[float]:
+        """Log of the ratio to the neighbours, without the growth of size."""
+        raw = [self._contrast(row) for row in launch_rows(measured)]
+        return [self.sign * (one - self.growth) for one in raw if math.isfinite(one)]
+
+
+class Stall(Symptom):
+    """Late messages: the share of messages that come at least half as late as the finding says."""
+
+    kinds = ("stall",)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The smallest that stalls, and the largest."""
+        return tuple(sorted({self.finding.size_from, self.finding.size_to}))
+
+    @property
+    def expected(self) -> float:
+        """Share of messages that are late."""
+        evidence = self.finding.evidence
+        return float(evidence["stalls_per_launch"]) / max(float(evidence["messages_per_launch"]), 1.0)
+
+    def amounts(self, measured: Measured) -> list[float]:
+        """Per stream: late messages over all."""
+        late_ns = 0.5 * (self.finding.duration_ns or 0.0)
+        found = []
+        for stream in measured.material.streams:
+            gaps = stream.receiver_gaps_ns
+            found.append(float((gaps > look(stream).usual_ns + late_ns).mean()))
+        return found
+
+
+class Operations(Symptom):
+    """What shows in single operations within a launch; subclasses say how."""
+
+    MOST_SIZES = 3
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Some of those that show it."""
+        grid = self.curve.sizes.tolist() if self.curve is not None else [self.finding.size_from, self.finding.size_to]
+        inside = [size for size in grid if self.finding.size_from <= size <= self.finding.size_to]
+        inside = inside or [self.finding.size_from]
+        step = max(1, len(inside) // self.MOST_SIZES)
+        return tuple(inside[::step][: self.MOST_SIZES])
+
+    @abstractmethod
+    def of(self, times_ns: Floats) -> float:
+        """The amount in one launch's operations of one size."""
+
+    def amounts(self, measured: Measured) -> list[float]:
+        """Per launch, the mean over its sizes."""
+        if measured.curve is None:
+            return []
+        by_launch: dict[int, list[float]] = {}
+        for series in measured.curve.series:
+            if len(series.times_ns) >= 4:
+                by_launch.setdefault(series.launch, []).append(self.of(series.times_ns))
+        return [float(np.mean(values)) for values in by_launch.values()]
+
+
+class Modes(Operations):
+    """Bimodal: how far the slow tenth lies above the fast half."""
+
+    kinds = ("bimodal",)
+
+    def of(self, times_ns: Floats) -> float:
+        """Log of the ratio of the slowest tenth's mean to the fastest half's."""
+        ordered = np.sort(times_ns)
+        slow, fast = ordered[int(0.9 * len(ordered)) :], ordered[: (len(ordered) + 1) // 2]
+        return math.log(float(slow.mean()) / float(fast.mean()))
+
+
+class Drift(Operations):
+    """Drift: the last quarter of a launch's operations against the first."""
+
+    kinds = ("drift",)
+
+    def of(self, times_ns: Floats) -> float:
+        """Log of the ratio, positive in the finding's direction."""
+        quarter = max(1, len(times_ns) // 4)
+        ratio = math.log(float(np.median(times_ns[-quarter:])) / float(np.median(times_ns[:quarter])))
+        return ratio if self.finding.magnitude >= 1 else -ratio
+
+
+class Spread(Symptom):
+    """Launch effect: how far launches lie apart, group by group: a single launch cannot show it."""
+
+    kinds = ("launch effect",)
+    GROUP = 5
+    launches = 3 * GROUP
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Five over the whole curve."""
+        grid = self.curve.sizes.tolist() if self.curve is not None else [self.finding.size_from]
+        return tuple(grid[:: max(1, len(grid) // 5)][:5])
+
+    def amounts(self, measured: Measured) -> list[float]:
+        """Per group of launches, log of the slowest to the fastest, at all sizes alike."""
+        rows = launch_rows(measured)
+        common = set.intersection(*(set(row) for row in rows)) if rows else set()
+        means = [float(np.mean([row[size] for size in common])) for row in rows if common]
+        groups = [means[at : at + self.GROUP] for at in range(0, len(means), self.GROUP)]
+        return [max(group) - min(group) for group in groups if len(group) == self.GROUP]
+
+
+class Frozen(Symptom):
+    """Freeze: launches that froze."""
+
+    kinds = ("freeze",)
+    launches = 3
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Where it stood."""
+        return (self.finding.size_from,)
+
+    @property
+    def expected(self) -> float:
+        """All of them."""
+        return 1.0
+
+    def amounts(self, measured: Measured) -> list[float]:
+        """1 for a launch that froze."""
+        return [float(launch.status == "frozen") for launch in measured.launches]
+
+
+class Interrupted(Symptom):
+    """Stalls among repetitions: what single late operations add to a launch's time."""
+
+    launches = 7
+    MOST_SIZES = 8
+    ROOMY_NS, MOST_NS = 20e3, 3e6
+    """Sizes whose operations take so long fill their time per point, and have many operations in it."""
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Some over the curve, those that measure for long before others."""
+        if self.curve is None:
+            return tuple(sorted({self.finding.size_from, self.finding.size_to}))
+        level = np.exp(np.nanmedian(self.curve.log_ns, axis=0))
+        roomy = self.curve.sizes[(level >= self.ROOMY_NS) & (level <= self.MOST_NS)].tolist()
+        others = [size for size in reversed(self.curve.sizes.tolist()) if size not in roomy]
+        step = max(1, len(roomy) // self.MOST_SIZES)
+        return tuple(sorted([*roomy[::step], *others][: self.MOST_SIZES]))
+
+    def amounts(self, measured: Measured) -> list[float]:
+        """Log of the ratio of a launch's time with its late operations to that without."""
+        return [log_factor(one) for one in interruptions(measured.curve)] if measured.curve is not None else []
+
+
+class RankCollapse(Symptom):
+    """Rank collapse: how much longer operations take than a smaller world's do, with the growth of traffic."""
+
+    kinds = ("rank collapse",)
+    launches = 4
+
+    def __init__(self, finding: Finding, curve: CurveData | None, others: Sequence[CurveData] = ()) -> None:
+        super().__init__(finding, curve)
+        same = (one for one in others if (one.system, one.test, one.variant) == self._key)
+        before = next((one for one in same if one.ranks == finding.evidence.get("ranks_before")), None)
+        self.reference = reference(before, curve) if before is not None and curve is not None else {}
+        self.small = before
+
+    @property
+    def _key(self) -> tuple[str, str, str]:
+        return (self.finding.system, self.finding.test, self.finding.variant)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The smallest that both worlds have: an operation may take tens of milliseconds."""
+        return tuple(sorted(self.reference))[:2]
+
+    def amounts(self, measured: Measured) -> list[float]:
+        """Log of the ratio to what the smaller world's time promises `measured`'s world."""
+        if self.small is None:
+            return []
+        smaller = math.log(pairs(self.finding.ranks) / max(pairs(measured.arm.ranks), 1))
+        rows = launch_rows(measured)
+        return [float(np.mean([row[one] - self.reference[one] for one in row])) + smaller for row in rows if row]
+
+
+KINDS: tuple[type[Symptom], ...] = (Edge, Spike, Stall, Modes, Drift, Spread, Frozen, RankCollapse)
+
+
+def symptom_of(finding: Finding, curve: CurveData | None, others: Sequence[CurveData] = ()) -> Symptom | None:
+    """How `finding` is measured again; None for what cannot be (figures of a table that contradict each other).
+
+    others: the study's curves, where a finding rests on several.
+    """
+    if finding.evidence.get("interruptions"):
+        return Interrupted(finding, curve)
+    if finding.kind == "rank collapse":
+        return RankCollapse(finding, curve, others)
+    kind = next((one for one in KINDS if finding.kind in one.kinds), None)
+    return kind(finding, curve) if kind else None

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The first thing in a report: what is odd, why, how sure, and what to do about it."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from volley import units
+from volley.detect import detect, read_material
+from volley.detect.words import sentences
+from volley.explain.conduct import load
+from volley.report.plots import INK, MUTED, RULE, quiet_frame
+
+ORDER = ("CONFIRMED", "SUSPECTED", "UNEXPLAINED", "UNDECIDED")
+SHOWN = 12
+"""Verdicts that stand open; the rest folds away."""
+ARMS = ("#0072b2", "#d55e00", "#009e73", "#aa3377", "#5f6670")
+"""Colours of a picture's lines, as found first; so many at most."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One verdict as the page shows it."""
+
+    status: str
+    where: str
+    headline: str
+    sentences: Sequence[str]
+    grounds: Sequence[str]
+    remedy: str
+    ruled_out: Sequence[str]
+    command: str
+    picture: str
+    """SVG as base64; '' if there is nothing to draw."""
+
+
+def rows(folder: Path) -> list[Row]:
+    """Verdicts of a study that was explained, surest first; else its findings, which nobody explained yet."""
+    explained = load(folder)
+    if explained:
+        ordered = sorted(explained, key=lambda one: ORDER.index(one["status"]))
+        return [_row(one) for one in ordered]
+    findings = sorted(detect(read_material(folder)), key=lambda one: ORDER.index(one.status))
+    return [Row(one.status, _where(one.to_json()), "", [sentences(one)], [], "", [], "", "") for one in findings]
+
+
+def _where(one: Mapping[str, Any]) -> str:
+    variant = one["evidence"]["variant"]
+    return f"{one['system']} · {one['test']}" + (f" {variant}" if variant != "-" else "")
+
+
+def _row(one: Mapping[str, Any]) -> Row:
+    told = one["status"] in ("CONFIRMED", "SUSPECTED")
+    best = one["causes"][0] if told else None
+    others = one["causes"][1:] if told else one["causes"]
+    why_not = best.get("why_not") if best else ""
+    grounds = [*best["reasons"], *best.get("said", ())] if best else []
+    drawn = picture(one)
+    return Row(
+        one["status"],
+        _where(one),
+        one["headline"].partition(": ")[2],
+        one["sentences"],
+        [*grounds, f"Not proven: {why_not}."] if why_not else grounds,
+        best.get("remedy", "") if best else "",
+        [f"{tried['cause']}: {' '.join(tried['said'])}" for tried in others if tried.get("said")],
+        one["command"],
+        base64.b64encode(drawn).decode() if drawn else "",
+    )
+
+
+def picture(one: Mapping[str, Any]) -> bytes:
+    """SVG: the curve in both arms of the experiment that decided, and each launch's amount; b'' if nothing was."""
+    curves = _shown(one)
+    contrast = _deciding(one)
+    if not curves and contrast is None:
+        return b""
+    figure = Figure(figsize=(7.6 if curves and contrast else 4.6, 2.7), layout="constrained")
+    FigureCanvasAgg(figure)
+    panels = figure.subplots(1, bool(curves) + bool(contrast), squeeze=False)[0]
+    if curves:
+        _draw_curves(panels[0], one, curves)
+    if contrast:
+        _draw_amounts(panels[-1], contrast)
+    output = io.BytesIO()
+    with matplotlib.rc_context({"svg.hashsalt": "volley", "svg.fonttype": "none"}):
+        figure.savefig(output, format="svg", metadata={"Date": None})
+    return output.getvalue()
+
+
+def _draw_curves(axes: Any, one: Mapping[str, Any], curves: Sequence[Mapping[str, Any]]) -> None:
+    """Time by size, one line per arm, with the finding's place marked."""
+    for index, curve in enumerate(curves):
+        sizes = [max(size, 0.5) for size in curve["sizes"]]
+        dash = "-" if index == 0 else "--"
+        axes.plot(sizes, curve["ns"], dash, marker="o", markersize=3, color=ARMS[index], label=curve["arm"])
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.xaxis.set_major_formatter(lambda value, _: units.tick_size(value))
+    axes.yaxis.set_major_formatter(lambda value, _: units.format_time(value))
+    axes.minorticks_off()
+    axes.axvline(max(one["size_from"], 0.5), color=RULE, linewidth=1, zorder=0)
+    axes.set_xlabel("bytes" if one["test"] != "startup" else "ranks", color=MUTED, fontsize=8)
+    axes.legend(frameon=False, fontsize=7.5, labelcolor=INK)
+    quiet_frame(axes)
+
+
+def _draw_amounts(axes: Any, contrast: Mapping[str, Any]) -> None:
+    """How much of the effect each launch shows, in both arms."""
+    arms = (("as found", contrast["before"]), (_short(contrast["arm"]), contrast["after"]))
+    for index, (_, values) in enumerate(arms):
+        axes.plot([index] * len(values), values, "o", color=ARMS[index], alpha=0.7)
+    axes.axhline(0, color=RULE, linewidth=1, zorder=0)
+    axes.set_xlim(-0.6, 1.6)
+    axes.set_xticks([0, 1], [name for name, _ in arms])
+    axes.set_title("how much of it each launch shows", fontsize=8.5, color=MUTED)
+    quiet_frame(axes)
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 28 else name[:12] + "…" + name[-14:]
+
+
+def _deciding(one: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The experiment that removed it; else the last."""
+    made = [contrast for contrast in one["contrasts"] if contrast["before"] and contrast["after"]]
+    removing = [contrast for contrast in made if contrast["removed"]]
+    chosen: list[Mapping[str, Any]] = removing or made
+    return chosen[-1] if chosen else None
+
+
+def _shown(one: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Curves worth a line: of the finding's own test, with more than two sizes, as found first."""
+    own = [curve for curve in one["curves"] if curve["test"] == one["test"] and len(curve["sizes"]) > 2]
+    deciding = _deciding(one)
+    wanted = {"as found", deciding["arm"]} if deciding else {curve["arm"] for curve in own}
+    chosen = [curve for curve in own if curve["arm"] in wanted]
+    return sorted(chosen, key=lambda curve: curve["arm"] != "as found")[: len(ARMS)]
+
+
+def write_pictures(odd: Sequence[Row], plots: Path) -> None:
+    """plots/verdict-N.svg for every verdict that has a picture, in the order of the page."""
+    for old in plots.glob("verdict-*.svg"):
+        old.unlink()
+    for number, row in enumerate((row for row in odd if row.picture), 1):
+        (plots / f"verdict-{number}.svg").write_bytes(base64.b64decode(row.picture))

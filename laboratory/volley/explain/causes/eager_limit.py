@@ -73,9 +73,10 @@ class EagerLimit(Cause):
         """A step up at a size that a setting names, or where blocking sends stop returning."""
         if finding.kind not in ("step", "plateau", "collapse", "structure change") or finding.magnitude < 1:
             return None
-        if finding.test in ("late_receiver", "ceilings") or finding.test.startswith("tcp"):
+        change = finding.evidence.get("change")
+        if finding.test == "ceilings" or finding.test.startswith("tcp") or change == "vanished":
             return None
-        if finding.evidence.get("change") == "vanished":
+        if finding.test == "late_receiver" and change != "moved":  # that a sender stands is receiver's progress
             return None
         low, high = edge_of(finding, scene.curve(finding))
         knobs = list(_knobs(low, high, finding, scene))
@@ -103,6 +104,8 @@ class EagerLimit(Cause):
         """Moves each setting that may be it; the step must follow."""
         edge = case.symptom
         assert isinstance(edge, Edge)
+        if case.finding.test == "late_receiver":
+            return _put_back(case, edge, suspicion.details["knobs"])
         said: list[str] = []
         figures: dict[str, object] = {}
         stayed = 0
@@ -178,6 +181,37 @@ def _move(case: Case, edge: Edge, knob: Knob) -> tuple[Contrast, list[float], Ed
     return contrast, arrived, target, value
 
 
+def _put_back(case: Case, edge: Edge, knobs: list[Knob]) -> Examination:
+    """Of a limit that moved between two versions: the setting that puts it back where it was. The counter is what the
+    older version reports of that setting.
+    """
+    was = int(case.finding.evidence["was_from"])
+    older = str(case.finding.evidence["versions"][0])
+    reported = dict(case.scene.numeric_knobs(older))
+    values = {knob.name: _other_value(case, edge, knob) for knob in knobs}
+    tries = [{name: value} for name, value in values.items()] + ([values] if len(values) > 1 else [])
+    said: list[str] = []
+    for tried in tries:  # the lower of two limits rules: then one setting alone does nothing
+        settings = {name: str(value) for name, value in tried.items()}
+        words = " and ".join(f"{name}={value}" for name, value in settings.items())
+        limits = _limits(case, [case.arm(), case.arm(words, settings)], 4 * max(was, edge.high))
+        if limits is None:
+            return Examination(None, None, ("The probes found no limit.",))
+        before, after = limits
+        said.append(
+            f"A blocking send to an absent receiver returns up to {before:,} bytes as found, and up to {after:,} with "
+            f"{words} (up to {was:,} with {older})."
+        )
+        if abs(before - edge.low) > HEADER:
+            return Examination(None, None, tuple(said), reproduced=False)
+        if abs(after - was) <= HEADER // 4:
+            same = {name: value for name, value in reported.items() if name in tried}
+            said += [f"{older} reports {name}={value}." for name, value in same.items()]
+            counter = bool(same) and all(tried[name] == value for name, value in same.items())
+            return Examination(True, counter or None, tuple(said), f"set {words} to have the older version's limit")
+    return Examination(None, None, tuple(said))
+
+
 def _other_value(case: Case, edge: Edge, knob: Knob) -> int:
     """Of a step that moved between two versions, what puts it back where it was; else any that moves it far enough."""
     was = case.finding.evidence.get("was_from")
@@ -215,10 +249,10 @@ def _counter(case: Case, edge: Edge, knob: Knob, value: int) -> tuple[bool | Non
     return None, [f"With {knob.name}={third} no step was seen at {format_size(target.low)}."]
 
 
-def _limits(case: Case, arms: list[Arm]) -> tuple[int, int] | None:
-    """Up to which size a send to an absent receiver returns, in two arms."""
+def _limits(case: Case, arms: list[Arm], most: int = 0) -> tuple[int, int] | None:
+    """Up to which size a send to an absent receiver returns, in two arms; `most`: the largest that is tried."""
     test = all_tests()["late_receiver"]
-    most = 4 * max(case.symptom.sizes)
+    most = most or 4 * max(case.symptom.sizes)
     measured = case.bench.run([replace(arm, test=test, ranks=2, sizes=(most,)) for arm in arms], 1)
     found = [one.facts("limit") for one in measured]
     if not all(found):

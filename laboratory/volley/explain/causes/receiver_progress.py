@@ -39,7 +39,7 @@ class ReceiverProgress(Cause):
 
     def suspect(self, finding: Finding, scene: Scene) -> Suspicion | None:
         """The late receiver's own curve goes up, and its sender stood as long as the receiver was away."""
-        if finding.test != "late_receiver" or finding.magnitude < 1:
+        if finding.test != "late_receiver" or finding.magnitude < 1 or finding.kind == "structure change":
             return None
         limits = scene.facts(finding.system, finding.test, "limit")
         stood = [one for one in limits if one["receiver_absent_ns"] > 0]

@@ -32,6 +32,16 @@ LIBRARIES = ("-lm",)
 """After the source, as linkers want them."""
 COMPILE_LIMIT_SECONDS = 120
 EXIT_FROZEN, EXIT_BROKEN = 86, 87  # tests/volley_test.h
+RANKS_COUNTERS = (
+    "voluntary_switches",
+    "involuntary_switches",
+    "minor_faults",
+    "migrations",
+    "cpu_seconds",
+    "waiting_seconds",
+)
+"""What the ranks say of themselves at their end (fact ``usage``), summed over ranks as ``ranks.NAME``. Migrations, and
+the time that ranks were ready to run and had no CPU, are known only where the kernel keeps them."""
 
 
 class CompileError(VolleyError):
@@ -133,8 +143,9 @@ class Launcher:
         launch.affinity, launch.clock = files.affinity, files.clock
         launch.overhead_ns, launch.facts = round(files.overhead_ns, 2), files.facts
         for fact in files.said("usage"):
-            for name in ("voluntary_switches", "involuntary_switches", "minor_faults"):
-                launch.counters[f"ranks.{name}"] = launch.counters.get(f"ranks.{name}", 0) + fact[name]
+            for name in RANKS_COUNTERS:
+                if name in fact:
+                    launch.counters[f"ranks.{name}"] = round(launch.counters.get(f"ranks.{name}", 0) + fact[name], 6)
         frozen, wrong = files.said("frozen"), files.said("mismatch")
         if frozen:
             where = frozen[0]

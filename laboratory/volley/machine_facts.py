@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from volley import control_groups
 from volley.results import Launch, Warning
 
 OTHER_LOAD_LIMIT = 0.05
@@ -58,20 +59,6 @@ def _cpu_model() -> str:
     return match[1] if match else platform.machine()
 
 
-def cpu_quota() -> float | None:
-    """CPUs' worth of time this control group may use, or None without a limit (cgroup v2, then v1)."""
-    group = re.search(r"^0::(.*)$", _read("/proc/self/cgroup"), re.MULTILINE)
-    for folder in ("/sys/fs/cgroup" + (group[1] if group else ""), "/sys/fs/cgroup"):
-        fields = _read(f"{folder}/cpu.max").split()
-        if len(fields) == 2 and fields[0] != "max":
-            return int(fields[0]) / int(fields[1])
-    quota, period = (
-        _read("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"),
-        _read("/sys/fs/cgroup/cpu/cpu.cfs_period_us"),
-    )
-    return int(quota) / int(period) if quota and period and int(quota) > 0 else None
-
-
 def congestion_controls() -> list[str]:
     """TCP congestion controls that an unprivileged program may choose; the default first."""
     default = _read("/proc/sys/net/ipv4/tcp_congestion_control")
@@ -96,7 +83,7 @@ def environment() -> dict[str, Any]:
         "virtual": "hypervisor" in _read("/proc/cpuinfo").split("flags", 1)[-1].split("\n", 1)[0],
         "clock_source": _read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
         "governor": _read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor") or "not reported",
-        "cpu_quota": cpu_quota(),
+        "cpu_quota": control_groups.quota(),
         "congestion_control": _read("/proc/sys/net/ipv4/tcp_congestion_control"),
         "congestion_controls": congestion_controls(),
         "huge_pages": _read("/sys/kernel/mm/transparent_hugepage/enabled"),
@@ -126,19 +113,12 @@ def _network_counters() -> dict[str, float]:
     return found
 
 
-def _throttling() -> dict[str, float]:
-    group = re.search(r"^0::(.*)$", _read("/proc/self/cgroup"), re.MULTILINE)
-    text = _read(f"/sys/fs/cgroup{group[1] if group else ''}/cpu.stat") or _read("/sys/fs/cgroup/cpu/cpu.stat")
-    pairs = (line.split() for line in text.splitlines())
-    return {f"cgroup.{name}": float(value) for name, value in pairs if name in ("nr_throttled", "throttled_usec")}
-
-
 def counters() -> dict[str, float]:
     """Counters whose movement during a launch is kept with it."""
     return {
         **{f"cpu.{name}_seconds": value for name, value in _cpu_times().items()},
         **_network_counters(),
-        **_throttling(),
+        **{f"cgroup.{name}": value for name, value in control_groups.throttling().items()},
     }
 
 

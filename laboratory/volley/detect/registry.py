@@ -50,7 +50,7 @@ def detectors() -> tuple[Detector, ...]:
 
 def all_kinds() -> tuple[str, ...]:
     """Every kind that can be found."""
-    return tuple(kind for one in detectors() for kind in one.kinds)
+    return tuple(dict.fromkeys(kind for one in detectors() for kind in one.kinds))
 
 
 def detect(material: Material, kinds: Iterable[str] | None = None, against: Material | None = None) -> list[Finding]:

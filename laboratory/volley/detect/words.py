@@ -48,6 +48,7 @@ WORDS: dict[str, Callable[[Finding], str]] = {
     "plateau": lambda one: f"Plateau from {format_size(one.size_from)} to {format_size(one.size_to)}",
     "collapse": lambda one: f"Collapse beyond {format_size(one.size_from)}",
     "stall": lambda one: f"Stalls at {_range(one)}" if one.size_to else "Stalls",
+    "rank collapse": lambda one: f"Collapse with {one.ranks} ranks at {_range(one)}",
     "bimodal": lambda one: f"Two modes at {_range(one)}",
     "drift": lambda one: f"Drift within launches at {_range(one)}",
     "launch effect": lambda one: "Launches differ",

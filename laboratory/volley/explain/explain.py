@@ -260,7 +260,7 @@ class Explainer:
             if done[-1].status == "CONFIRMED":
                 rest = (replace(other, why_not="another cause was proven first") for other in likely[at + 1 :])
                 return [*done, *rest], ""
-            if not seen.reproduced:
+            if not _reproduced(done):
                 rest = (replace(other, why_not="it did not show again") for other in likely[at + 1 :])
                 return [*done, *rest], "it did not show again when it was measured now"
         return done, ""
@@ -270,15 +270,22 @@ def judge(group: Sequence[Finding], tried: Sequence[Tried], note: str) -> Verdic
     """CONFIRMED only by intervention and counter; SUSPECTED what is likely and not refuted; else UNEXPLAINED."""
     ordered = sorted(tried, key=lambda one: -one.rank)
     findings = _located(group, ordered)
-    if findings[0].status == "UNDECIDED" or any(one.examination and not one.examination.reproduced for one in tried):
-        return Verdict(findings, "UNDECIDED", tuple(ordered), note)
     best = ordered[0] if ordered else None
     if best is not None and best.status == "CONFIRMED":
         return Verdict(findings, "CONFIRMED", tuple(ordered), note)
+    if findings[0].status == "UNDECIDED" or not _reproduced(ordered):
+        return Verdict(findings, "UNDECIDED", tuple(ordered), note)
     supported = best is not None and bool(best.examination and best.examination.removed)
     if best is not None and best.status == "SUSPECTED" and (supported or best.suspicion.weight >= WORTH_A_WORD):
         return Verdict(findings, "SUSPECTED", tuple(ordered), note)
     return Verdict(findings, "UNEXPLAINED", tuple(ordered), note)
+
+
+def _reproduced(tried: Sequence[Tried]) -> bool:
+    """Whether the finding showed again in at least one experiment, or none said that it did not."""
+    seen = [one.examination for one in tried if one.examination is not None]
+    gone = [one for one in seen if not one.reproduced]
+    return not gone or any(one.removed is not None for one in seen)
 
 
 def _located(group: Sequence[Finding], ordered: Sequence[Tried]) -> tuple[Finding, ...]:

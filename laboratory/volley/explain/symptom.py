@@ -11,12 +11,13 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 
 from volley.detect.finding import Finding
-from volley.detect.kinds.interruption import interruptions, log_factor
+from volley.detect.kinds.interruption import interruptions, log_factor, pooled_factor
 from volley.detect.kinds.rank_collapse import pairs, reference
 from volley.detect.kinds.stall import look
 from volley.detect.material import CurveData, Floats
@@ -302,9 +303,20 @@ class Interrupted(Symptom):
         step = max(1, len(roomy) // self.MOST_SIZES)
         return tuple(sorted([*roomy[::step], *others][: self.MOST_SIZES]))
 
+    @property
+    def expected(self) -> float:
+        """What these sizes showed, if that is less than the whole curve did."""
+        if self.curve is None:
+            return super().expected
+        wanted = set(self.sizes)
+        some = replace(self.curve, series=[one for one in self.curve.series if one.size in wanted])
+        return min(super().expected, math.log(pooled_factor(interruptions(some, all_late=True))))
+
     def amounts(self, measured: Measured) -> list[float]:
         """Log of the ratio of a launch's time with its late operations to that without."""
-        return [log_factor(one) for one in interruptions(measured.curve)] if measured.curve is not None else []
+        if measured.curve is None:
+            return []
+        return [log_factor(one) for one in interruptions(measured.curve, all_late=True)]
 
 
 class RankCollapse(Symptom):

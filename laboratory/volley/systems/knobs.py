@@ -16,7 +16,7 @@ LIMIT_SECONDS = 20.0
 
 RELEVANT = re.compile(
     r"eager|limit|max_send|inline|fbox|rndv|rendezvous|thresh|algorithm|size|_sz\b|short|long|chunk|fragment|"
-    r"free_list|pool|sockbuf|sndbuf|rcvbuf|yield|poll|spin|wait|single_copy|smsc|cma|xpmem|netmod|fabrics",
+    r"free_list|pool|sockbuf|sndbuf|rcvbuf|dynamic_rules|yield|poll|spin|wait|single_copy|smsc|cma|xpmem|netmod|fabrics",
     re.IGNORECASE,
 )
 """Names of settings that shape a curve. A filter and not a list, so that new versions need no change."""

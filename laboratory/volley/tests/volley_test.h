@@ -219,14 +219,46 @@ static inline void volley_run_points(volley_check_function check, volley_measure
                     volley.points[i].variant);
 }
 
-static inline void volley_finish(void) {
+/** A number that the kernel keeps of this process's scheduling, from `file` behind `name`; -1 where it keeps none. */
+static inline double volley_scheduling(const char *file, const char *name) {
+    char line[256];
+    double found = -1;
+    FILE *stream = fopen(file, "re");
+    if (!stream) return -1;
+    while (found < 0 && fgets(line, sizeof line, stream)) {
+        const char *at = strstr(line, name);
+        if (at && sscanf(at + strlen(name), "%*[ :]%lf", &found) != 1) found = -1;
+    }
+    fclose(stream);
+    return found;
+}
+
+/** What this rank has used, and how the scheduler treated it: for the launch's counters. */
+static inline void volley_say_usage(void) {
     struct rusage usage;
+    unsigned long long waiting_ns = 0;
+    char scheduling[128] = "";
     getrusage(RUSAGE_SELF, &usage);
     double cpu_seconds = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
                          1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+    double migrations = volley_scheduling("/proc/self/sched", "nr_migrations");
+    int length = 0;
+    if (migrations >= 0) length = snprintf(scheduling, sizeof scheduling, ", \"migrations\": %.0f", migrations);
+    /* Documentation/scheduler/sched-stats.rst: ns on a CPU, ns ready and waiting for one, times it got one */
+    FILE *stream = fopen("/proc/self/schedstat", "re");
+    if (stream) {
+        if (fscanf(stream, "%*u %llu", &waiting_ns) == 1)
+            snprintf(scheduling + length, sizeof scheduling - (size_t)length, ", \"waiting_seconds\": %.6f",
+                     1e-9 * (double)waiting_ns);
+        fclose(stream);
+    }
     volley_fact("{\"fact\": \"usage\", \"voluntary_switches\": %ld, \"involuntary_switches\": %ld, \"minor_faults\": "
-                "%ld, \"peak_kib\": %ld, \"cpu_seconds\": %.6f}",
-                usage.ru_nvcsw, usage.ru_nivcsw, usage.ru_minflt, usage.ru_maxrss, cpu_seconds);
+                "%ld, \"peak_kib\": %ld, \"cpu_seconds\": %.6f%s}",
+                usage.ru_nvcsw, usage.ru_nivcsw, usage.ru_minflt, usage.ru_maxrss, cpu_seconds, scheduling);
+}
+
+static inline void volley_finish(void) {
+    volley_say_usage();
     if (volley_save() != 0) volley_die("cannot write samples to %s: %s", volley.folder, strerror(errno));
     volley_fact("{\"fact\": \"complete\"}");
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -50,10 +51,9 @@ def test_compiles_without_a_warning(compiler: str) -> None:
 
 def test_uses_only_what_old_mpis_have() -> None:
     """MPI-3 and later is unknown to LAM: no MPI_Count, no nonblocking collectives, no *_x or *_c calls."""
+    newer = re.compile(r"MPI_Count|MPI_I(?!nit\b|recv\b|send\b|probe\b)\w*|MPI_\w+_c\(|MPI_Mprobe")
     for file in FILES + HEADERS:
-        for word in ("MPI_Count", "MPI_I", "_c(", "MPI_Mprobe"):
-            uses = file.read_text().count(word) - (file.read_text().count("MPI_Init") if word == "MPI_I" else 0)
-            assert uses == 0, f"{file.name} has {word}"
+        assert not newer.findall(file.read_text()), file.name
 
 
 def test_formatted() -> None:

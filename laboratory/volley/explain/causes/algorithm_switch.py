@@ -37,8 +37,15 @@ MPICH_ALGORITHMS: Mapping[str, tuple[str, ...]] = {
     "scan": ("recursive_doubling", "smp"),
 }
 """Names that MPICH's MPIR_CVAR_*_INTRA_ALGORITHM takes since 3.3 (docs of `mpivars`)."""
+RULES = "coll_tuned_use_dynamic_rules"
+RULES_FILE = "coll_tuned_dynamic_rules_filename"
 INTEL_ALGORITHMS = 8
 """I_MPI_ADJUST_* are numbered from 1; most collectives have fewer, and unknown numbers are ignored."""
+
+
+def _rules(knobs: Mapping[str, str]) -> str:
+    """The file of rules by which Open MPI was told to choose; '' if there is none."""
+    return knobs.get(RULES_FILE, "") if knobs.get(RULES) in ("1", "true") else ""
 
 
 @dataclass(frozen=True)
@@ -78,6 +85,9 @@ class AlgorithmSwitch(Cause):
         elif tested & {"pingpong", "sendrecv"}:
             reasons.append("Messages between two ranks show nothing at that size.")
         weight = (0.6 if forced else 0.3) - (0.3 if pairs else 0.0)
+        if rules := _rules(scene.knobs(finding.system)):
+            weight += 0.2
+            reasons.append(f"Its algorithms are chosen by a file: {RULES_FILE} is {rules}.")
         return Suspicion(weight, tuple(reasons), {"forced": forced})
 
     def examine(self, suspicion: Suspicion, case: Case) -> Examination:
@@ -95,7 +105,8 @@ class AlgorithmSwitch(Cause):
         below = _same_as(found, others, edge, True)
         behind = _same_as(found, others, edge, False)
         without = [one for one in contrasts if one.removed]
-        names = ", ".join(one.changed.arm.name for one in without)
+        names = ", ".join(one.changed.arm.name for one in without[:3])
+        names += f" and {len(without) - 3} more" if len(without) > 3 else ""
         said = [f"With one algorithm at all sizes the step goes ({names})." if without else _stays(contrasts)]
         two = bool(below and behind and not set(below) & set(behind))
         if two:
@@ -106,6 +117,10 @@ class AlgorithmSwitch(Cause):
             return Examination(
                 None, None, ("The MPI takes as long whatever is chosen: it may not obey.",), figures=figures
             )
+        if any(one.changed.arm.name == f"{RULES}=0" for one in without):
+            two = True
+            said.append("Without the file of rules the step goes: it is the file that switches there.")
+            remedy = f"correct the file that {RULES_FILE} names, or leave it out; {remedy}"
         everywhere = all(one.removed is False for one in contrasts)
         return Examination(
             True if without else False if everywhere else None,
@@ -125,9 +140,11 @@ def _algorithms(finding: Finding, scene: Scene) -> Iterator[Forced]:
     """What can be forced on this MPI for this collective, from what it reports of itself."""
     knobs = scene.knobs(finding.system)
     name = finding.test
+    if _rules(knobs):
+        yield Forced(f"{RULES}=0", {RULES: "0"})
     count = knobs.get(f"coll_tuned_{name}_algorithm_count", "")
     if count.isdigit():
-        rules = {"coll_tuned_use_dynamic_rules": "1", "coll_tuned_priority": "100"}
+        rules = {RULES: "1", "coll_tuned_priority": "100"}
         for number in range(1, int(count)):
             setting = f"coll_tuned_{name}_algorithm"
             yield Forced(f"{setting}={number}", {**rules, setting: str(number)})

@@ -111,7 +111,7 @@ class CacheLevel(Cause):
         changed = case.arm(f"messages spread over {format_size(spread)}", variant=f"cold:{spread}", sizes=symptom.sizes)
         contrast = case.contrast(changed, symptom)
         if not contrast.reproduced:
-            return Examination(None, None, (f"{contrast.words()}.",), reproduced=False)
+            return Examination(None, False, ("A byte takes no longer behind the edge than before it.",))
         alone = _copying(case, symptom)
         said = (
             f"A byte at {behind:,} takes {np.exp(np.median(contrast.before)):.2f} times as long as at {before:,}; "

@@ -227,7 +227,7 @@ def _counter(case: Case, edge: Edge, knob: Knob, value: int) -> tuple[bool | Non
     limits = _limits(case, [case.arm(), case.arm(f"{knob.name}={value}", {knob.name: str(value)})])
     if limits is not None:
         before, after = limits
-        at_step = abs(before - edge.low // knob.divisor) <= HEADER
+        at_step = edge.low // knob.divisor - HEADER <= before <= edge.high // knob.divisor
         follows = abs((after - before) - (value - knob.value)) <= HEADER
         words = (
             f"A blocking send to an absent receiver returns up to {before:,} bytes as found, and up to {after:,} with "

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A batch system that puts all ranks of some launches on one core, and an MPI that is not told to bind them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+from volley.detect.finding import Finding
+from volley.explain.plant import Plant, planted
+from volley.explain.surroundings import reachable_cpus
+from volley.systems.settings import variables
+
+
+class CarelessPlacement(Plant):
+    """Every other launch, or so, has one core for two ranks that spin."""
+
+    name = "careless placement"
+    cause = "pinning and migration"
+    systems = "openmpi/shm"
+    tests = "pingpong"
+    sizes = (8, 512, 4096, 65536)
+    launches = 9
+    pin = False
+
+    def unavailable(self) -> str:
+        """It takes two cores for one to be wrong."""
+        return "" if len(reachable_cpus()) >= 2 else "there is one core only"
+
+    @contextlib.contextmanager
+    def surroundings(self) -> Iterator[None]:
+        """A library in all processes confines half of the launches."""
+        with planted(variables({"confined": "2"}, str)):
+            yield
+
+    def shows(self, finding: Finding) -> bool:
+        """Launches differ by orders of magnitude."""
+        return finding.test == "pingpong" and finding.kind == "launch effect"

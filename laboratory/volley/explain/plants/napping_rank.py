@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A decoy: ranks that sleep by themselves look as if somebody took their core."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+from volley.detect.finding import Finding
+from volley.explain.plant import Plant, planted
+from volley.explain.plants.busy_core import SIZES
+from volley.systems.settings import variables
+
+
+class NappingRank(Plant):
+    """Each rank sleeps 12 ms after every 4 ms of running: no other program, no quota, no scheduler."""
+
+    name = "napping rank"
+    cause = None
+    systems = "mpich/shm"
+    tests = "pingpong"
+    sizes = SIZES
+    seconds = 20.0
+    launches = 6
+
+    @contextlib.contextmanager
+    def surroundings(self) -> Iterator[None]:
+        """A library in all ranks makes them sleep."""
+        with planted(variables({"naps": "4,12"}, str)):
+            yield
+
+    def shows(self, finding: Finding) -> bool:
+        """Operations that come late now and then."""
+        return finding.test == "pingpong" and finding.kind == "stall"

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Socket buffers of a fixed size, by Open MPI's own settings."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+from volley.detect.finding import Finding
+from volley.explain.plant import Plant, planted
+
+BYTES = 8192
+SIZES = (64, 512, 1024, 2048, 4096, 8192, 16384, 65536, 131072, 262144, 524288)
+KINDS = ("step", "plateau", "collapse", "spike", "bimodal")
+
+
+class SmallBuffersOfOpenMpi(Plant):
+    """Someone has set btl_tcp_sndbuf and btl_tcp_rcvbuf."""
+
+    name = "Open MPI's socket buffers small"
+    cause = "socket buffers"
+    systems = "openmpi/tcp"
+    tests = "pingpong"
+    sizes = SIZES
+    seconds = 25.0
+
+    @contextlib.contextmanager
+    def surroundings(self) -> Iterator[None]:
+        """As if it stood in openmpi-mca-params.conf."""
+        with planted({"OMPI_MCA_btl_tcp_sndbuf": str(BYTES), "OMPI_MCA_btl_tcp_rcvbuf": str(BYTES)}):
+            yield
+
+    def shows(self, finding: Finding) -> bool:
+        """Slower from the buffer's size on."""
+        return finding.kind in KINDS and finding.magnitude > 1.5 and finding.size_to > BYTES

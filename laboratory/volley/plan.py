@@ -84,6 +84,8 @@ QUICK_DENSE_BELOW = 1 << 20
 """Above this a quick study measures every other power of two: each costs much time and says little new."""
 QUICK_TIME_SHARE = 0.3
 QUICK_MINIMUM_REPETITIONS = 3
+QUICK_MESSAGES = 300
+"""Of a stream at least: one that comes late every 41st is a period only after some of them."""
 LEAST_POINTS_SECONDS = 4.0
 """A launch begins no further point after this long, or after POINTS_SHARE of the budget if that is longer: points
 come in random order, and a slow system must not use up the time of the others."""
@@ -138,7 +140,8 @@ def launch_text(
     points = [(size, variant) for variant in variants_of(test, environment["congestion_controls"]) for size in sizes]
     random.Random(f"{options.seed}-{launch_number}").shuffle(points)
     quick = options.quick
-    least = min(test.minimum_repetitions, QUICK_MINIMUM_REPETITIONS) if quick else test.minimum_repetitions
+    fewest = QUICK_MESSAGES if test.stamps else QUICK_MINIMUM_REPETITIONS
+    least = min(test.minimum_repetitions, fewest) if quick else test.minimum_repetitions
     limit = min(options.launch_limit_seconds / 2, max(LEAST_POINTS_SECONDS, POINTS_SHARE * options.budget_seconds))
     seconds_per_point = (test.seconds_per_point or options.seconds_per_point) * (QUICK_TIME_SHARE if quick else 1.0)
     lines = [

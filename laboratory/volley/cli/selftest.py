@@ -4,18 +4,22 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from volley.cli.console import output
+from volley.cli.report import make_report
 from volley.detect.selftest import Result, evaluate
 from volley.errors import EXIT_FAILED
 from volley.explain.plant import Plant
 from volley.explain.selftest import PlantResult, choose, run
 from volley.progress import Silent, display_for
+from volley.store import StudyFolder
 
 EPILOG = """Examples:
 
@@ -32,6 +36,9 @@ def selftest(
     planted: Annotated[bool, typer.Option("--plants", help="Only causes planted on this machine.")] = False,
     only: Annotated[str | None, typer.Option(help="Only these plants, comma-separated.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A few plants that take little time.")] = False,
+    keep: Annotated[
+        Path | None, typer.Option(help="A folder in which every plant's study stays, with its report.")
+    ] = None,
     rounds: Annotated[int, typer.Option(min=1, help="Every kind is invented once per round.")] = 18,
     seed: Annotated[int, typer.Option(min=0, help="The same seed invents the same.")] = 1,
     examples: Annotated[bool, typer.Option("--examples", help="List what was missed or found wrongly.")] = False,
@@ -46,14 +53,14 @@ def selftest(
     result = evaluate(seed, rounds) if synthetic or both else None
     if result is not None and not as_json:
         _print(result, examples)
-    results = _plant(chosen, as_json, examples)
+    results = _plant(chosen, as_json, examples, keep)
     if as_json:
         typer.echo(json.dumps(as_dictionary(result, results), indent=1, ensure_ascii=False))
     if any(one.wrongly_confirmed for one in results):
         raise typer.Exit(EXIT_FAILED)
 
 
-def _plant(chosen: list[Plant], as_json: bool, examples: bool) -> list[PlantResult]:
+def _plant(chosen: list[Plant], as_json: bool, examples: bool, keep: Path | None) -> list[PlantResult]:
     """Runs the plants, one after the other, and prints each as it ends."""
     if not chosen:
         return []
@@ -61,7 +68,9 @@ def _plant(chosen: list[Plant], as_json: bool, examples: bool) -> list[PlantResu
     results = []
     with display_for(console, as_json) as display:
         for at, plant in enumerate(chosen):
-            results.append(run(plant, Silent() if as_json else display))
+            results.append(run(plant, Silent() if as_json else display, keep))
+            if keep is not None and results[-1].found:
+                make_report(StudyFolder.open(keep / plant.name.replace(" ", "-")), Console(quiet=True))
             if not as_json:
                 display.line(_plant_line(results[-1]))
                 for line in results[-1].seen if examples else ():

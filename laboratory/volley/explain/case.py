@@ -64,7 +64,10 @@ class Contrast:
     def words(self) -> str:
         """``2.31 times the time → 1.02 times``: what the effect was, and what the change left of it."""
         if not self.before or not self.after:
-            return "no launch of one arm brought samples"
+            failed = self.found if not self.before else self.changed
+            reasons = sorted({launch.reason for launch in failed.launches if launch.reason})
+            why = reasons[0][:160] if reasons else "none measured all sizes"
+            return f"no launch {failed.arm.name} gave a number: {why}"
         if isinstance(self.expected, float) and self.expected < 0.02:
             return f"{np.median(self.before):.2%} of the messages were late, then {np.median(self.after):.2%}"
         before, after = np.exp(np.median(self.before)), np.exp(np.median(self.after))

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from volley.detect.finding import Finding
@@ -19,6 +19,8 @@ from volley.progress import Display
 
 SECONDS_PER_FINDING = 60.0
 """The experiments of one finding may take so long."""
+CLEARLY = 0.6
+"""A suspicion from this weight on leaves little doubt."""
 QUIET = 0.3
 """CPUs' worth of other programs' time up to which an experiment may refute a cause."""
 
@@ -180,6 +182,11 @@ def headline(one: Verdict) -> str:
     return "UNEXPLAINED: no known cause fits."
 
 
+def _worth_narrowing(likely: Sequence[Tried]) -> bool:
+    """Not where the likeliest cause by far has no byte at which it begins, and slow operations, too."""
+    return not likely or likely[0].cause.to_the_byte or likely[0].suspicion.weight < CLEARLY
+
+
 @dataclass
 class Explainer:
     """Examines findings of one study, one after the other."""
@@ -190,7 +197,6 @@ class Explainer:
     seconds: float = SECONDS_PER_FINDING
     why_not: str = ""
     """Why nothing can be measured again; '' if it can."""
-    tried: list[Tried] = field(default_factory=list)
 
     def explain(self, group: Sequence[Finding]) -> Verdict:
         """The verdict on findings of one place. Takes `seconds` at most, and what is under way."""
@@ -203,12 +209,12 @@ class Explainer:
         symptom = symptom_of(finding, self.scene.curve(finding), self.scene.material.curves)
         if symptom is None:
             return judge(group, likely, "what such a finding rests on is not a time that could be measured again")
-        case = Case(finding, self.scene, self.bench, symptom)
+        wide = case = Case(finding, self.scene, self.bench, symptom)
         self.bench.begin(self.seconds)
-        if likely and likely[0].cause.to_the_byte and isinstance(symptom, Edge) and symptom.high - symptom.low > 1:
+        if isinstance(symptom, Edge) and symptom.high - symptom.low > 1 and _worth_narrowing(likely):
             case = self._to_the_byte(case, symptom)
             likely = suspicions(case.finding, self.scene) or likely
-        done, note = self._examine(case, likely)
+        done, note = self._examine(case, likely, wide)
         verdict = judge((case.finding, *group[1:]), done, note)
         return replace(
             verdict,
@@ -240,10 +246,12 @@ class Explainer:
             size_to=place.high if case.finding.kind == "step" else case.finding.size_to,
             evidence={**case.finding.evidence, **moved},
         )
-        return Case(finding, case.scene, case.bench, edge.at(place.low, place.high))
+        return Case(finding, case.scene, case.bench, edge.at(place.low, place.high), case.contrasts)
 
-    def _examine(self, case: Case, likely: Sequence[Tried]) -> tuple[list[Tried], str]:
-        """Tries causes in turn until one is proven or the time is up."""
+    def _examine(self, case: Case, likely: Sequence[Tried], wide: Case) -> tuple[list[Tried], str]:
+        """Tries causes in turn until one is proven or the time is up. If the finding does not show where its edge was
+        narrowed to, which noise can mislead, the rest is tried on the `wide` one.
+        """
         done: list[Tried] = []
         for at, one in enumerate(likely):
             self.display.note(f"{case.finding.system} {case.finding.test}: is it {one.cause.name}?")
@@ -260,7 +268,10 @@ class Explainer:
             if done[-1].status == "CONFIRMED":
                 rest = (replace(other, why_not="another cause was proven first") for other in likely[at + 1 :])
                 return [*done, *rest], ""
-            if not _reproduced(done):
+            if not _reproduced(done) and case is not wide:
+                case = wide
+                done[-1] = replace(done[-1], examination=replace(seen, reproduced=True, removed=None))
+            elif not _reproduced(done):
                 rest = (replace(other, why_not="it did not show again") for other in likely[at + 1 :])
                 return [*done, *rest], "it did not show again when it was measured now"
         return done, ""

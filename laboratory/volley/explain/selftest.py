@@ -81,17 +81,18 @@ def choose(names: str | None, quick: bool) -> list[Plant]:
     return chosen
 
 
-def run(plant: Plant, display: Display) -> PlantResult:
-    """Plants, measures, detects, explains, and takes the plant away."""
+def run(plant: Plant, display: Display, keep: Path | None = None) -> PlantResult:
+    """Plants, measures, detects, explains, and takes the plant away. `keep`: a folder for its study, with report."""
     started = time.monotonic()
     why_not = plant.unavailable()
     if why_not:
         return PlantResult(plant, (), (), 0.0, why_not)
     with tempfile.TemporaryDirectory(prefix="volley-plant-") as scratch:
+        place = keep / plant.name.replace(" ", "-") if keep is not None else Path(scratch) / "study"
         try:
             systems = _prepared(plant, display)
             with plant.surroundings():
-                folder = _study(plant, systems, Path(scratch) / "study", display)
+                folder = _study(plant, systems, place, display)
                 wanted, seen = _planned(plant, folder)
                 verdicts = conduct(wanted, Silent())
         except SystemUnavailable as problem:

@@ -80,7 +80,8 @@ class EagerLimit(Cause):
             return None
         low, high = edge_of(finding, scene.curve(finding))
         knobs = list(_knobs(low, high, finding, scene))
-        limits = {fact["largest_returning"] for fact in scene.facts(finding.system, "late_receiver", "limit")}
+        probed = scene.facts(finding.system, "late_receiver", "limit")
+        limits = {fact["largest_returning"] for fact in probed if fact["smallest_blocking"] is not None}
         at_limit = [limit for limit in limits if low - HEADER <= limit <= high]
         if at_limit and not knobs:
             knobs = list(_named(at_limit[0], finding, scene))

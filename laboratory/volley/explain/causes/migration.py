@@ -51,7 +51,7 @@ class Migration(Cause):
         if not confined and not _unbound(launches):
             return None
         moving = seen.migrations is not None and seen.migrations >= MOVING
-        if not seen.wanting and not moving:
+        if not seen.wanting and not moving and not (confined and occupancy(confined).wanting):
             return None
         reasons, agrees = [], _slow_ones_switch(finding, scene, launches)
         if confined:

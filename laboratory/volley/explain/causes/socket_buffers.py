@@ -25,9 +25,10 @@ from volley.explain.tcp import Connections, affected, narrow, reporting, sockets
 NAMES = re.compile(r"snd_?buf|rcv_?buf|sndbuf|rcvbuf|so_buf|sockbuf|socket_buffer|buf_?size", re.IGNORECASE)
 SMALLEST = 2048
 """Bytes: Linux gives no send buffer below 4608 bytes; shorter messages never fill one."""
-LIMITED = 0.15
-"""Share of the busy time: unlimited connections show less than 0.03. TCP_INFO counts in ticks, so few seconds are
+LIMITED = 0.06
+"""Share of the busy time: unlimited connections show less than UNLIMITED. TCP_INFO counts in ticks, so few seconds are
 coarse."""
+UNLIMITED = 0.03
 LIMITED_LEFT = 0.3
 """Share of that share which may be left with the effect gone."""
 LARGE = 4 * 1024 * 1024
@@ -126,20 +127,19 @@ def _compare(case: Case, symptom: Symptom, words: str, name: str) -> Buffers:
     with reporting() as before, reporting() as after:
         arms = [_arm(case, symptom, "as found", before.words), _arm(case, symptom, name, f"{words}+{after.words}")]
         found, changed = case.bench.run(arms, LAUNCHES)
-        contrast = Contrast(
-            found, changed, tuple(symptom.amounts(found)), tuple(symptom.amounts(changed)), symptom.expected
-        )
-        return Buffers(contrast, before.read(), after.read())
+        return Buffers(case.compare(found, changed, symptom), before.read(), after.read())
 
 
 def _arm(case: Case, symptom: Symptom, name: str, words: str) -> Arm:
     return case.arm(name, sockets(words), sizes=symptom.sizes)
 
 
-def _agrees(both: Buffers) -> bool:
-    """Limited before, hardly any more after, by buffers that are now larger."""
+def _agrees(both: Buffers) -> bool | None:
+    """Limited before, hardly any more after, by buffers that are now larger; None if that cannot be told apart."""
     grew = both.changed.send_buffer > both.found.send_buffer or both.changed.receive_buffer > both.found.receive_buffer
-    return grew and both.found.share >= LIMITED and both.changed.share <= LIMITED_LEFT * both.found.share
+    if not grew or both.found.share < UNLIMITED:
+        return False
+    return True if both.found.share >= LIMITED and both.changed.share <= LIMITED_LEFT * both.found.share else None
 
 
 def _figures(both: Buffers) -> dict[str, object]:

@@ -31,4 +31,4 @@ class NappingRank(Plant):
 
     def shows(self, finding: Finding) -> bool:
         """Operations that come late now and then."""
-        return finding.test == "pingpong" and finding.kind == "stall"
+        return finding.test == "pingpong" and finding.kind in ("stall", "launch effect", "bimodal")

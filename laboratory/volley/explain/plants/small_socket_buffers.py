@@ -10,7 +10,7 @@ from volley.detect.finding import Finding
 from volley.explain.plant import Plant, planted
 
 BYTES = 8192
-SIZES = (64, 512, 1024, 2048, 4096, 8192, 16384, 65536, 131072, 262144, 524288)
+SIZES = (64, 512, 1024, 2048, 4096, 5000, 6000, 7000, 8192, 10000, 12288, 16384, 20000, 24576, 32768, 49152)
 KINDS = ("step", "plateau", "collapse", "spike", "bimodal")
 
 

@@ -53,7 +53,7 @@ def make_report(folder: StudyFolder, console: Console) -> None:
             )
         plots = folder.path / "plots"
         page = folder.path / "report.html"
-        odd = reporting.rows(folder.path)
+        odd = reporting.rows(folder.path, data.curves)
         try:
             reporting.write_report(data.study, data.curves, data.streams, data.summary, page, data.boxes, odd)
             reporting.write_plots(data.study, data.curves, plots)

@@ -89,7 +89,7 @@ def _plant_line(one: PlantResult) -> str:
         return f"[dim]not planted[/]  {name}: {escape(one.why_not)}"
     if not one.found:
         return f"[red]not found[/]  {name} ({one.seconds:.0f} s)"
-    told = f"{one.verdicts[0].status}, {one.first_cause or 'no cause told'}"
+    told = f"{one.status}, {one.first_cause or 'no cause told'}"
     wanted = one.plant.cause or "none of the known causes"
     mark = (
         "[bold red]WRONGLY CONFIRMED[/]"
@@ -144,7 +144,7 @@ def as_dictionary(result: Result | None, results: list[PlantResult]) -> dict[str
                 "why_not": one.why_not,
                 "found": one.found,
                 "cause": one.first_cause,
-                "status": one.verdicts[0].status if one.verdicts else None,
+                "status": one.status if one.verdicts else None,
                 "right": one.right,
                 "wrongly_confirmed": one.wrongly_confirmed,
                 "seconds": round(one.seconds, 1),

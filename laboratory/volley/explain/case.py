@@ -38,6 +38,8 @@ class Contrast:
     before: tuple[float, ...]
     after: tuple[float, ...]
     expected: float
+    share: bool = False
+    """Whether amounts are shares of operations (Symptom.share)."""
 
     @property
     def reproduced(self) -> bool:
@@ -68,10 +70,10 @@ class Contrast:
             reasons = sorted({launch.reason for launch in failed.launches if launch.reason})
             why = reasons[0][:160] if reasons else "none measured all sizes"
             return f"no launch {failed.arm.name} gave a number: {why}"
-        if isinstance(self.expected, float) and self.expected < 0.02:
-            return f"{np.median(self.before):.2%} of the messages were late, then {np.median(self.after):.2%}"
-        before, after = np.exp(np.median(self.before)), np.exp(np.median(self.after))
-        return f"{before:.3g} times the time as found, {after:.3g} times with it"
+        before, after = float(np.median(self.before)), float(np.median(self.after))
+        if self.share:
+            return f"{before:.2%} of the operations showed it as found, {after:.2%} with it"
+        return f"{np.exp(before):.3g} times the time as found, {np.exp(after):.3g} times with it"
 
     def figures(self) -> dict[str, Any]:
         """For --json."""
@@ -80,6 +82,7 @@ class Contrast:
             "before": [round(one, 5) for one in self.before],
             "after": [round(one, 5) for one in self.after],
             "removed": self.removed,
+            "unit": "share" if self.share else "log ratio",
         }
 
 
@@ -136,7 +139,7 @@ class Case:
         """The contrast of two arms that were measured together."""
         symptom = symptom or self.symptom
         before, after = tuple(symptom.amounts(found)), tuple(symptom.amounts(changed))
-        contrast = Contrast(found, changed, before, after, symptom.expected)
+        contrast = Contrast(found, changed, before, after, symptom.expected, symptom.share)
         self.contrasts.append(contrast)
         return contrast
 

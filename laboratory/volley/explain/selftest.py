@@ -51,6 +51,12 @@ class PlantResult:
         return told[0] if told else None
 
     @property
+    def status(self) -> str:
+        """Of the verdict that names that cause; of the first, if none does."""
+        told = [one.status for one in self.verdicts if one.finding.cause is not None]
+        return (told or [self.verdicts[0].status])[0]
+
+    @property
     def right(self) -> bool:
         """The right cause first; of a decoy, that nothing is called proven."""
         if self.plant.cause is None:

@@ -33,6 +33,8 @@ class Symptom(ABC):
     kinds: ClassVar[tuple[str, ...]]
     launches: ClassVar[int] = 5
     """Per arm, that an experiment needs."""
+    share: ClassVar[bool] = False
+    """Whether amounts are shares of operations; else they are logarithms of ratios of times."""
 
     def __init__(self, finding: Finding, curve: CurveData | None) -> None:
         self.finding = finding
@@ -166,6 +168,7 @@ class Stall(Symptom):
     """Late messages: the share of messages that come at least half as late as the finding says."""
 
     kinds = ("stall",)
+    share = True
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -268,6 +271,7 @@ class Frozen(Symptom):
 
     kinds = ("freeze",)
     launches = 3
+    share = True
 
     @property
     def sizes(self) -> tuple[int, ...]:

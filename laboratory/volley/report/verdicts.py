@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import base64
 import io
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,18 +14,21 @@ from typing import Any
 import matplotlib
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from volley import units
 from volley.detect import detect, read_material
 from volley.detect.words import sentences
 from volley.explain.conduct import load
 from volley.report.plots import INK, MUTED, RULE, quiet_frame
+from volley.results import Curve
 
 ORDER = ("CONFIRMED", "SUSPECTED", "UNEXPLAINED", "UNDECIDED")
 SHOWN = 12
 """Verdicts that stand open; the rest folds away."""
 ARMS = ("#0072b2", "#d55e00", "#009e73", "#aa3377", "#5f6670")
 """Colours of a picture's lines, as found first; so many at most."""
+STUDY = "#c9d3dc"
 
 
 @dataclass(frozen=True)
@@ -43,12 +47,14 @@ class Row:
     """SVG as base64; '' if there is nothing to draw."""
 
 
-def rows(folder: Path) -> list[Row]:
-    """Verdicts of a study that was explained, surest first; else its findings, which nobody explained yet."""
+def rows(folder: Path, curves: Sequence[Curve] = ()) -> list[Row]:
+    """Verdicts of a study that was explained, surest first; else its findings, which nobody explained yet. `curves`
+    are the study's own, for the pictures.
+    """
     explained = load(folder)
     if explained:
         ordered = sorted(explained, key=lambda one: ORDER.index(one["status"]))
-        return [_row(one) for one in ordered]
+        return [_row(one, curves) for one in ordered]
     findings = sorted(detect(read_material(folder)), key=lambda one: ORDER.index(one.status))
     return [Row(one.status, _where(one.to_json()), "", [sentences(one)], [], "", [], "", "") for one in findings]
 
@@ -58,13 +64,13 @@ def _where(one: Mapping[str, Any]) -> str:
     return f"{one['system']} · {one['test']}" + (f" {variant}" if variant != "-" else "")
 
 
-def _row(one: Mapping[str, Any]) -> Row:
+def _row(one: Mapping[str, Any], curves: Sequence[Curve]) -> Row:
     told = one["status"] in ("CONFIRMED", "SUSPECTED")
     best = one["causes"][0] if told else None
     others = one["causes"][1:] if told else one["causes"]
     why_not = best.get("why_not") if best else ""
     grounds = [*best["reasons"], *best.get("said", ())] if best else []
-    drawn = picture(one)
+    drawn = picture(one, curves)
     return Row(
         one["status"],
         _where(one),
@@ -78,17 +84,20 @@ def _row(one: Mapping[str, Any]) -> Row:
     )
 
 
-def picture(one: Mapping[str, Any]) -> bytes:
-    """SVG: the curve in both arms of the experiment that decided, and each launch's amount; b'' if nothing was."""
-    curves = _shown(one)
+def picture(one: Mapping[str, Any], study: Sequence[Curve] = ()) -> bytes:
+    """SVG: the study's curve and both arms of the experiment that decided, and each launch's amount; b'' if none was
+    made.
+    """
     contrast = _deciding(one)
+    curves = _shown(one)
     if not curves and contrast is None:
         return b""
+    own = _own_curve(one, study)
     figure = Figure(figsize=(7.6 if curves and contrast else 4.6, 2.7), layout="constrained")
     FigureCanvasAgg(figure)
     panels = figure.subplots(1, bool(curves) + bool(contrast), squeeze=False)[0]
     if curves:
-        _draw_curves(panels[0], one, curves)
+        _draw_curves(panels[0], one, curves, own)
     if contrast:
         _draw_amounts(panels[-1], contrast)
     output = io.BytesIO()
@@ -97,8 +106,17 @@ def picture(one: Mapping[str, Any]) -> bytes:
     return output.getvalue()
 
 
-def _draw_curves(axes: Any, one: Mapping[str, Any], curves: Sequence[Mapping[str, Any]]) -> None:
-    """Time by size, one line per arm, with the finding's place marked."""
+def _own_curve(one: Mapping[str, Any], study: Sequence[Curve]) -> Curve | None:
+    """The study's curve that the finding is in."""
+    key = (one["system"], one["test"], one["evidence"]["variant"], one["evidence"]["ranks"])
+    return next((curve for curve in study if (curve.system, curve.test, curve.variant, curve.ranks) == key), None)
+
+
+def _draw_curves(axes: Any, one: Mapping[str, Any], curves: Sequence[Mapping[str, Any]], own: Curve | None) -> None:
+    """Time by size: the study's own, and one line per arm, with the finding's place marked."""
+    if own is not None:
+        x = [max(point.x, 0.5) for point in own.points]
+        axes.plot(x, [point.value_ns for point in own.points], color=STUDY, linewidth=3, label="the study", zorder=1)
     for index, curve in enumerate(curves):
         sizes = [max(size, 0.5) for size in curve["sizes"]]
         dash = "-" if index == 0 else "--"
@@ -122,7 +140,11 @@ def _draw_amounts(axes: Any, contrast: Mapping[str, Any]) -> None:
     axes.axhline(0, color=RULE, linewidth=1, zorder=0)
     axes.set_xlim(-0.6, 1.6)
     axes.set_xticks([0, 1], [name for name, _ in arms])
-    axes.set_title("how much of it each launch shows", fontsize=8.5, color=MUTED)
+    share = contrast["unit"] == "share"
+    axes.yaxis.set_major_locator(MaxNLocator(5))
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:.1%}" if share else f"{math.exp(value):.3g}×")
+    title = "share of operations that show it, by launch" if share else "times the time, by launch"
+    axes.set_title(title, fontsize=8.5, color=MUTED)
     quiet_frame(axes)
 
 
@@ -139,8 +161,8 @@ def _deciding(one: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def _shown(one: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Curves worth a line: of the finding's own test, with more than two sizes, as found first."""
-    own = [curve for curve in one["curves"] if curve["test"] == one["test"] and len(curve["sizes"]) > 2]
+    """Curves worth a line: of the finding's own test, as found first."""
+    own = [curve for curve in one["curves"] if curve["test"] == one["test"]]
     deciding = _deciding(one)
     wanted = {"as found", deciding["arm"]} if deciding else {curve["arm"] for curve in own}
     chosen = [curve for curve in own if curve["arm"] in wanted]

@@ -83,8 +83,8 @@ class EagerLimit(Cause):
         probed = scene.facts(finding.system, "late_receiver", "limit")
         limits = {fact["largest_returning"] for fact in probed if fact["smallest_blocking"] is not None}
         at_limit = [limit for limit in limits if low - HEADER <= limit <= high]
-        if at_limit and not knobs:
-            knobs = list(_named(at_limit[0], finding, scene))
+        if not knobs and finding.kind == "step":
+            knobs = list(_named((at_limit or [low])[0], finding, scene))
         knobs = knobs[:MOST_KNOBS]
         if not knobs and not at_limit:
             return None
@@ -96,7 +96,9 @@ class EagerLimit(Cause):
             if one.at_step
         ]
         reasons += [f"A blocking send to an absent receiver returns up to {limit:,} bytes." for limit in at_limit]
-        weight = 0.35 if at_limit else 0.0
+        if not reasons:
+            reasons.append("This MPI has eager limits, which may be set where its own tool does not look.")
+        weight = 0.35 if at_limit else 0.1
         if knobs:
             weight += 0.1 if not knobs[0].at_step else 0.55 if PLAIN.search(knobs[0].name) else 0.45
         return Suspicion(weight, tuple(reasons), {"knobs": knobs})

@@ -18,7 +18,7 @@ class EagerLimitMoved(Plant):
     name = "eager limit moved"
     cause = "eager limit"
     systems = "lam/tcp"
-    tests = "pingpong,late_receiver"
+    tests = "pingpong"
     sizes = (1, 8, 64, 512, 1024, 2048, 4096, 8192, 12288, 16384, 20480, 28672, 32768, 49152, 65536)
     quick = True
 

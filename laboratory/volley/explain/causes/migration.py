@@ -33,6 +33,10 @@ FEWER = 0.2
 """Context switches per operation have fallen if at most this share of them is left."""
 
 
+UNLUCKY = 2
+"""Launches in which ranks lacked a core, from which on that is no accident of one."""
+
+
 class Migration(Cause):
     """Where ranks run is left to chance."""
 
@@ -91,7 +95,7 @@ class Migration(Cause):
         )
         return Examination(
             contrast.removed,
-            _counter(found, changed),
+            _counter(found, changed, _lacking(contrast.found.launches)),
             said,
             "bind each rank to a core: mpiexec -bind-to core (MPICH), I_MPI_PIN=1 (Intel MPI), --bind-to core (Open "
             "MPI); and ask the batch system for as many cores as ranks (Slurm: --cpus-per-task, --cpu-bind=cores)",
@@ -147,15 +151,20 @@ def _bound(case: Case) -> Arm | str:
     )
 
 
-def _counter(found: Occupancy, changed: Occupancy) -> bool | None:
-    """Whether ranks wait for a core, are switched, or are moved much less."""
+def _lacking(launches: list[Launch]) -> bool:
+    """Whether ranks lacked a core in several launches: where chance places them, the middle one may be a lucky one."""
+    return sum(occupancy([one]).wanting for one in launches) >= UNLUCKY
+
+
+def _counter(found: Occupancy, changed: Occupancy, lacking: bool) -> bool | None:
+    """Whether ranks wait for a core, are switched, or are moved much less; False if they never did."""
     fewer = changed.per_operation_mean <= FEWER * found.per_operation_mean
-    if found.wanting and (fewer or changed.waits_less_than(found)):
+    if lacking and (fewer or changed.waits_less_than(found)):
         return True
     moved = found.migrations is not None and found.migrations >= MOVING
     if moved and changed.migrations is not None and found.migrations is not None:
         return changed.migrations <= FALLEN * found.migrations
-    return False
+    return None if lacking else False
 
 
 def _moved(seen: Occupancy) -> str:

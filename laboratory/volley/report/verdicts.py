@@ -14,7 +14,7 @@ from typing import Any
 import matplotlib
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import LogLocator, MaxNLocator
 
 from volley import units
 from volley.detect import detect, read_material
@@ -123,7 +123,8 @@ def _draw_curves(axes: Any, one: Mapping[str, Any], curves: Sequence[Mapping[str
         axes.plot(sizes, curve["ns"], dash, marker="o", markersize=3, color=ARMS[index], label=curve["arm"])
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
-    axes.xaxis.set_major_formatter(lambda value, _: units.tick_size(value))
+    axes.xaxis.set_major_locator(LogLocator(base=4, numticks=7))
+    axes.xaxis.set_major_formatter(lambda value, _: units.tick_size(round(value)))
     axes.yaxis.set_major_formatter(lambda value, _: units.format_time(value))
     axes.minorticks_off()
     axes.axvline(max(one["size_from"], 0.5), color=RULE, linewidth=1, zorder=0)
@@ -140,9 +141,9 @@ def _draw_amounts(axes: Any, contrast: Mapping[str, Any]) -> None:
     axes.axhline(0, color=RULE, linewidth=1, zorder=0)
     axes.set_xlim(-0.6, 1.6)
     axes.set_xticks([0, 1], [name for name, _ in arms])
-    share = contrast["unit"] == "share"
+    share = contrast.get("unit") == "share"
     axes.yaxis.set_major_locator(MaxNLocator(5))
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:.1%}" if share else f"{math.exp(value):.3g}×")
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:.1%}" if share else f"{math.exp(value):.2g}×")
     title = "share of operations that show it, by launch" if share else "times the time, by launch"
     axes.set_title(title, fontsize=8.5, color=MUTED)
     quiet_frame(axes)

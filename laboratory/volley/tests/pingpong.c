@@ -43,11 +43,10 @@ static uint64_t check(const struct volley_point *point) {
 }
 
 static void measure(const struct volley_point *point, uint64_t repetitions) {
-    size_t cold = volley_cold_bytes(point);
-    void *buffer = volley_spread(0, cold, point->size, 0);
+    void *buffer = volley_buffer(0, point->size);
     uint64_t start = volley_now();
     for (uint64_t i = 0; i < repetitions; i++) {
-        if (cold) buffer = volley_spread(0, cold, point->size, i);
+        if (volley.cold_bytes) buffer = volley_buffer(0, point->size);
         bounce(buffer, (int)point->size);
         uint64_t end = volley_now();
         volley_record(start, end);

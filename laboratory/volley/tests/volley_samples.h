@@ -46,9 +46,13 @@ static inline void volley_record_ns(uint64_t start_ns, uint64_t end_ns) {
     volley_record(start, start + volley_ticks_in((double)(end_ns - start_ns)));
 }
 
-/** Page-aligned memory of at least `bytes`, touched, kept between points; contents undefined. */
+/** Memory of at least `bytes`, page-aligned, touched, kept between points; contents undefined.
+ *
+ * In a variant "cold:BYTES", which experiments use (`volley explain`), each operation gets another place among so many
+ * bytes, so that none is in a cache when its turn comes: ask for it anew for every operation. */
 static inline void *volley_buffer(int index, size_t bytes) {
-    size_t wanted = (bytes + 4096 + 4095) & ~(size_t)4095;
+    size_t stride = (bytes + 63) & ~(size_t)63, places = stride && volley.cold_bytes ? volley.cold_bytes / stride : 0;
+    size_t wanted = ((places > 1 ? places * stride : bytes) + 4096 + 4095) & ~(size_t)4095;
     if (volley.buffer_bytes[index] < wanted) {
         if (volley.buffers[index]) munmap(volley.buffers[index], volley.buffer_bytes[index]);
         void *memory = mmap(NULL, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -57,19 +61,8 @@ static inline void *volley_buffer(int index, size_t bytes) {
         volley.buffers[index] = memory;
         volley.buffer_bytes[index] = wanted;
     }
-    return volley.buffers[index];
-}
-
-/** Bytes that messages are to be spread over, so that none is in a cache when its turn comes: those of a variant
- *  "cold:BYTES", which experiments use (`volley explain`); else 0. */
-static inline size_t volley_cold_bytes(const struct volley_point *point) {
-    return strncmp(point->variant, "cold:", 5) ? 0 : (size_t)strtoull(point->variant + 5, NULL, 10);
-}
-
-/** The place of the `turn`-th message of `bytes` among `cold` bytes of buffer `index`; always the same if cold is 0. */
-static inline void *volley_spread(int index, size_t cold, size_t bytes, uint64_t turn) {
-    size_t stride = (bytes + 63) & ~(size_t)63, places = stride && cold > stride ? cold / stride : 1;
-    return (unsigned char *)volley_buffer(index, places * stride) + turn % places * stride;
+    if (places <= 1) return volley.buffers[index];
+    return (unsigned char *)volley.buffers[index] + volley.count % places * stride;
 }
 
 static inline void volley_allocate_samples(void) {

@@ -97,6 +97,7 @@ static struct {
     double ticks_per_ns;
     double overhead_ns;
     uint64_t align_ticks;
+    size_t cold_bytes; /* of the point's variant "cold:BYTES", else 0: see volley_buffer() */
     void *buffers[VOLLEY_BUFFERS];
     size_t buffer_bytes[VOLLEY_BUFFERS];
 #ifdef VOLLEY_NO_MPI

@@ -188,6 +188,7 @@ static inline uint64_t volley_choose_repetitions(volley_measure_function measure
 static inline void volley_run_point(uint32_t index, volley_check_function check, volley_measure_function measure) {
     const struct volley_point *point = &volley.points[index];
     volley.current_point = index;
+    volley.cold_bytes = strncmp(point->variant, "cold:", 5) ? 0 : (size_t)strtoull(point->variant + 5, NULL, 10);
     volley_phase("check");
     uint64_t wrong = check ? check(point) : 0;
     if (wrong)

@@ -23,10 +23,13 @@ from volley.explain.scene import Scene
 from volley.explain.symptom import Symptom, edge_of, launch_rows
 from volley.sizes import format_size
 from volley.systems import resolve
-from volley.tests import all_tests
+from volley.tests import TRAFFIC_PER_RANK, all_tests
 
 COPIES = (1, 2, 3, 4)
-"""Buffers of a message's size that a transfer keeps in use: source, target, and what the MPI has between."""
+"""Halves of what one rank needs (a source and a target) that an operation keeps in use: the other rank's, too, and
+what the MPI has between."""
+TESTS = ("pingpong", "sendrecv", "allgather", "allreduce", "alltoall", "bcast", "reduce", "reduce_scatter", "scan")
+"""Those that know the variant "cold:BYTES"."""
 LARGER = 4
 """Times the cache: what messages are spread over."""
 MOST_BYTES = 1 << 30
@@ -77,7 +80,7 @@ class CacheLevel(Cause):
         """The rate falls for good where buffers outgrow a cache."""
         if finding.kind not in ("step", "plateau", "collapse") or finding.magnitude < 1:
             return None
-        if finding.test not in ("pingpong", "ceilings") or finding.variant in ("line", "pingpong1", "pingpong2"):
+        if finding.test not in (*TESTS, "ceilings") or finding.variant in ("line", "pingpong1", "pingpong2"):
             return None
         fits = [
             (cache, copies) for cache in _caches(scene) for copies in COPIES if _crosses(finding, cache, copies, scene)
@@ -85,12 +88,11 @@ class CacheLevel(Cause):
         if not fits:
             return None
         cache, copies = fits[-1]
-        buffers = "1 buffer" if copies == 1 else f"{copies} buffers"
         return Suspicion(
             0.45 if finding.kind != "step" else 0.35,
             (
-                f"{buffers} of {finding.size_from:,} bytes fit into the level-{cache.level} cache "
-                f"({format_size(cache.size)}); of the next size measured they do not.",
+                f"What {copies / 2:g} ranks use at {finding.size_from:,} bytes fits into the level-{cache.level} cache "
+                f"({format_size(cache.size)}); at the next size measured it does not.",
             ),
             {"cache": cache},
         )
@@ -101,7 +103,7 @@ class CacheLevel(Cause):
         spread = LARGER * cache.size
         if spread > MOST_BYTES:
             return Examination(None, None, (f"The cache is too large ({format_size(cache.size)}) to be avoided here.",))
-        if case.finding.test != "pingpong":
+        if case.finding.test not in TESTS:
             return Examination(None, None, ("This is the machine's own copying: there is no MPI to take away.",))
         before = max(64, min(case.finding.size_from, cache.size) // 2)
         behind = (
@@ -134,8 +136,10 @@ def _caches(scene: Scene) -> Iterator[Cache]:
 
 def _crosses(finding: Finding, cache: Cache, copies: int, scene: Scene) -> bool:
     """Whether `copies` buffers fit before the edge and not behind it; an L1 of 48 KiB is never quite ours alone."""
-    low, high = edge_of(finding, scene.curve(finding))
-    return copies * low <= 1.1 * cache.size and copies * high >= 0.8 * cache.size
+    test = scene.tests.get(finding.test)
+    need = TRAFFIC_PER_RANK[test.buffers if test else "one message"]
+    low, high = (copies * need(size, finding.ranks or 2) / 2 for size in edge_of(finding, scene.curve(finding)))
+    return low <= 1.1 * cache.size and high >= 0.8 * cache.size
 
 
 def _copying(case: Case, symptom: PerByte) -> float:

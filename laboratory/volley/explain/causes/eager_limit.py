@@ -89,9 +89,8 @@ class EagerLimit(Cause):
         if not knobs and not at_limit:
             return None
         reasons = [
-            f"The setting {one.name} is {one.value:,}"
-            + (f" (messages of a {one.divisor}th of the size)" if one.divisor > 1 else "")
-            + f", and the step is between {low:,} and {high:,} bytes."
+            f"The setting {one.name} is {one.value:,}, and the step is between {low:,} and {high:,} bytes"
+            + (f", {one.divisor} times as much." if one.divisor > 1 else ".")
             for one in knobs
             if one.at_step
         ]

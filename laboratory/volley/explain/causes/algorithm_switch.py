@@ -16,7 +16,7 @@ import numpy as np
 
 from volley.detect.finding import Finding
 from volley.explain.case import Case, Contrast
-from volley.explain.cause import Cause, Examination, Suspicion
+from volley.explain.cause import Cause, Examination, Suspicion, not_shown
 from volley.explain.experiment import Measured
 from volley.explain.scene import Scene
 from volley.explain.symptom import Edge, launch_rows
@@ -101,7 +101,7 @@ class AlgorithmSwitch(Cause):
         contrasts = [case.compare(found, one) for one in others]
         figures = {one.changed.arm.name: one.figures() for one in contrasts}
         if not contrasts[0].reproduced:
-            return Examination(None, None, (f"{contrasts[0].words()}.",), figures=figures, reproduced=False)
+            return not_shown(contrasts[0])
         below = _same_as(found, others, edge, True)
         behind = _same_as(found, others, edge, False)
         without = [one for one in contrasts if one.removed]

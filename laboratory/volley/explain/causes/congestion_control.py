@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from volley.detect.finding import Finding
 from volley.explain.case import Case, Contrast
-from volley.explain.cause import Cause, Examination, Suspicion
+from volley.explain.cause import Cause, Examination, Suspicion, not_shown
 from volley.explain.scene import Scene
 from volley.explain.tcp import (
     LOST_SHARE,
@@ -81,7 +81,7 @@ class CongestionControl(Cause):
         contrast = case.contrast(case.arm(f"sockets={words}", sockets(words)), launches=LAUNCHES)
         figures = {**contrast.figures(), **_counts(contrast)}
         if not contrast.reproduced:
-            return Examination(None, None, (f"{contrast.words()}.",), figures=figures, reproduced=False)
+            return not_shown(contrast)
         said = (f"With {other} instead of {current}: {contrast.words()}.", _counted(contrast))
         remedy = (
             f"sysctl net.ipv4.tcp_congestion_control={other} on the nodes of a cluster ({current} is made for long "

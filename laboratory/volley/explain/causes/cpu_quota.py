@@ -11,7 +11,7 @@ from __future__ import annotations
 from volley import control_groups
 from volley.detect.finding import Finding
 from volley.explain.case import Case
-from volley.explain.cause import Cause, Examination, Suspicion
+from volley.explain.cause import Cause, Examination, Suspicion, not_shown
 from volley.explain.occupancy import THROTTLED, Occupancy, occupancy, timely
 from volley.explain.scene import Scene
 from volley.explain.surroundings import no_cpu_quota, why_not
@@ -57,11 +57,9 @@ class CpuQuota(Cause):
         contrast = case.contrast(case.arm("no CPU quota", surroundings=no_cpu_quota))
         found, changed = occupancy(contrast.found.launches), occupancy(contrast.changed.launches)
         if not contrast.reproduced:
-            return Examination(None, None, (f"{contrast.words()}.",), figures=contrast.figures(), reproduced=False)
+            return not_shown(contrast)
         said_of_both = (
-            "Without the quota, the effect "
-            + ("is gone" if contrast.removed else "stays" if contrast.removed is False else "is smaller")
-            + f" ({contrast.words()}).",
+            f"Without the quota, the effect {contrast.outcome} ({contrast.words()}).",
             f"As found, nr_throttled rises by {found.periods:.0f} a launch and the launch uses {found.own:.2f} CPUs; "
             f"without the quota by {changed.periods:.0f}, and it uses {changed.own:.2f}.",
         )

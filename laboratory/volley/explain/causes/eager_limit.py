@@ -18,7 +18,7 @@ import numpy as np
 
 from volley.detect.finding import Finding
 from volley.explain.case import Case, Contrast
-from volley.explain.cause import Cause, Examination, Suspicion
+from volley.explain.cause import Cause, Examination, Suspicion, not_shown
 from volley.explain.experiment import Arm
 from volley.explain.scene import Scene
 from volley.explain.symptom import Edge, edge_of
@@ -117,11 +117,11 @@ class EagerLimit(Cause):
             contrast, arrived, target, value = moved
             figures[knob.name] = {**contrast.figures(), "arrived": [round(one, 4) for one in arrived]}
             if not contrast.reproduced:
-                return Examination(None, None, (f"{contrast.words()}.",), figures=figures, reproduced=False)
+                return not_shown(contrast)
             instead = f" instead of {knob.value}" if knob.at_step else ""
             said.append(
                 f"With {knob.name}={value}{instead}, the step from {edge.low:,} to {edge.high:,} bytes "
-                + ("is gone" if contrast.removed else "stays" if contrast.removed is False else "is smaller")
+                + contrast.outcome
                 + f" ({contrast.words()})."
             )
             follows = bool(arrived) and float(np.median(arrived)) > ARRIVED * contrast.expected

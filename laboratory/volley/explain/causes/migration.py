@@ -17,7 +17,7 @@ import numpy as np
 
 from volley.detect.finding import Finding
 from volley.explain.case import Case
-from volley.explain.cause import Cause, Examination, Suspicion
+from volley.explain.cause import Cause, Examination, Suspicion, not_shown
 from volley.explain.experiment import Arm
 from volley.explain.occupancy import FALLEN, Occupancy, occupancy, switches_per_operation, timely
 from volley.explain.scene import Scene
@@ -84,11 +84,9 @@ class Migration(Cause):
         contrast = case.contrast(arm)
         found, changed = occupancy(contrast.found.launches), occupancy(contrast.changed.launches)
         if not contrast.reproduced:
-            return Examination(None, None, (f"{contrast.words()}.",), figures=contrast.figures(), reproduced=False)
+            return not_shown(contrast)
         said = (
-            f"With {arm.name}, the effect "
-            + ("is gone" if contrast.removed else "stays" if contrast.removed is False else "is smaller")
-            + f" ({contrast.words()}).",
+            f"With {arm.name}, the effect {contrast.outcome} ({contrast.words()}).",
             f"As found, {found.waiting_words()}{_moved(found)}; so, {changed.waiting_words()}{_moved(changed)}.",
             f"Context switches per operation: {found.per_operation_mean:.3g} as found, "
             f"{changed.per_operation_mean:.3g} so.",

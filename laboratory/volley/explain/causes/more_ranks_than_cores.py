@@ -16,7 +16,7 @@ from statistics import median
 
 from volley.detect.finding import Finding
 from volley.explain.case import SHOWN, Case, Contrast
-from volley.explain.cause import Cause, Examination, Suspicion
+from volley.explain.cause import Cause, Examination, Suspicion, not_shown
 from volley.explain.experiment import Measured
 from volley.explain.occupancy import occupancy, timely
 from volley.explain.scene import Scene
@@ -77,13 +77,11 @@ def _fewer_ranks(case: Case, cores: int) -> Examination:
     before_amounts, after_amounts = (tuple(case.symptom.amounts(one)) for one in (found, fewer))
     contrast = Contrast(found, fewer, before_amounts, after_amounts, case.symptom.expected)
     if not contrast.reproduced:
-        return Examination(None, None, (f"{contrast.words()}.",), figures=contrast.figures(), reproduced=False)
+        return not_shown(contrast)
     before, after = occupancy(found.launches), occupancy(fewer.launches)
     switches = before.per_operation > 0 and after.per_operation <= FEWER * before.per_operation
     said = [
-        f"With {fewer.arm.name}, the effect "
-        + ("is gone" if contrast.removed else "stays" if contrast.removed is False else "is smaller")
-        + f" ({contrast.words()}).",
+        f"With {fewer.arm.name}, the effect {contrast.outcome} ({contrast.words()}).",
         f"Context switches per operation: {before.per_operation:.3g} as found, {after.per_operation:.3g} with "
         f"{fewer.arm.name}.",
     ]
@@ -115,7 +113,7 @@ def _yielding(case: Case) -> Examination:
     words = ", ".join(f"{name}={value}" for name, value in setting.items())
     contrast = case.contrast(replace(case.arm(words), system=case.system.adjusted(setting)))
     if not contrast.reproduced:
-        return Examination(None, None, (f"{contrast.words()}.",), figures=contrast.figures(), reproduced=False)
+        return not_shown(contrast)
     found, changed = occupancy(contrast.found.launches), occupancy(contrast.changed.launches)
     said = f"With {words}, {contrast.words()}; {changed.waiting_words()}, as found {found.waiting_words()}."
     counter = True if contrast.removed and changed.waits_less_than(found) else None

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from volley.detect.finding import Finding
 from volley.explain.case import Case, Contrast
-from volley.explain.cause import Cause, Examination, Suspicion
+from volley.explain.cause import Cause, Examination, Suspicion, not_shown
 from volley.explain.scene import Scene
 from volley.explain.tcp import (
     DELAYED_ACKS,
@@ -101,7 +101,7 @@ class Nagle(Cause):
             contrast = case.contrast(changed, symptom, LAUNCHES)
             figures[words] = {**contrast.figures(), **_acks(contrast)}
             if not contrast.reproduced:
-                return Examination(None, None, (f"{contrast.words()}.",), figures=figures, reproduced=False)
+                return not_shown(contrast)
             said.append(f"With {what}: {contrast.words()}.")
             if not contrast.removed:
                 return Examination(contrast.removed, None, tuple(said), figures=figures)

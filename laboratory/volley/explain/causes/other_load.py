@@ -12,7 +12,7 @@ from functools import partial
 
 from volley.detect.finding import Finding
 from volley.explain.case import Case
-from volley.explain.cause import Cause, Examination, Suspicion
+from volley.explain.cause import Cause, Examination, Suspicion, not_shown
 from volley.explain.experiment import Arm
 from volley.explain.occupancy import OTHERS_BUSY, THROTTLED, Occupancy, occupancy, timely
 from volley.explain.scene import Scene
@@ -59,13 +59,11 @@ class OtherLoad(Cause):
         contrast = case.contrast(arm)
         found, changed = occupancy(contrast.found.launches), occupancy(contrast.changed.launches)
         if not contrast.reproduced:
-            return Examination(None, None, (f"{contrast.words()}.",), figures=contrast.figures(), reproduced=False)
+            return not_shown(contrast)
         still = max(idle_load(0.3)[0], changed.others)
         effective = changed.waits_less_than(found)
         said = (
-            f"With {arm.name}, the effect "
-            + ("is gone" if contrast.removed else "stays" if contrast.removed is False else "is smaller")
-            + f" ({contrast.words()}).",
+            f"With {arm.name}, the effect {contrast.outcome} ({contrast.words()}).",
             f"As found, {found.waiting_words()}; so, {changed.waiting_words()}. Others used {found.others:.2f} CPUs as "
             f"found, and {still:.2f} afterwards."
             + ("" if effective else " It did not give the ranks their cores, so that it stays refutes nothing."),

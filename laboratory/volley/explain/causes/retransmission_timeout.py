@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from volley.detect.finding import Finding
 from volley.explain.case import Case, Contrast
-from volley.explain.cause import Cause, Examination, Suspicion
+from volley.explain.cause import Cause, Examination, Suspicion, not_shown
 from volley.explain.experiment import Measured
 from volley.explain.scene import Scene
 from volley.explain.tcp import (
@@ -87,7 +87,7 @@ class RetransmissionTimeout(Cause):
         contrast = case.contrast(case.arm(f"sockets={words}", sockets(words), sizes=symptom.sizes), symptom, LAUNCHES)
         figures = {**contrast.figures(), "retransmits": _counts(contrast)}
         if not contrast.reproduced:
-            return Examination(None, None, (f"{contrast.words()}.",), figures=figures, reproduced=False)
+            return not_shown(contrast)
         said: tuple[str, ...] = (
             f"With receive buffers of {RECEIVE_BUFFER:,} bytes, so that little is under way at once: "
             f"{contrast.words()}.",

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from volley.detect.finding import Finding
 from volley.explain.case import Case, Contrast
-from volley.explain.cause import Cause, Examination, Suspicion
+from volley.explain.cause import Cause, Examination, Suspicion, not_shown
 from volley.explain.experiment import Arm
 from volley.explain.scene import Scene
 from volley.explain.symptom import Symptom
@@ -86,7 +86,7 @@ class SocketBuffers(Cause):
         own = _compare(case, symptom, "sndbuf:auto+rcvbuf:auto", "buffers left to the kernel")
         figures: dict[str, object] = {"auto": _figures(own)}
         if not own.contrast.reproduced:
-            return Examination(None, None, (f"{own.contrast.words()}.",), figures=figures, reproduced=False)
+            return not_shown(own.contrast)
         said = [
             f"With the program's own buffer sizes held off, so that the kernel sizes them: {own.contrast.words()}.",
             _counted(own),

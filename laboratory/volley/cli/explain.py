@@ -52,14 +52,21 @@ def explaining(
     wanted = plan(data, system, test, kinds_in(kind), against, parse_duration(budget), parse_duration(each))
     if not as_json:
         _announce(wanted, dry_run, console)
-    with display_for(console, quiet or as_json) as display:
-        verdicts = conduct(wanted, Silent() if as_json else display, dry_run)
+    try:
+        with display_for(console, quiet or as_json) as display:
+            verdicts = conduct(wanted, Silent() if as_json else display, dry_run)
+    except KeyboardInterrupt:
+        if not as_json:
+            console.print(
+                f"interrupted: the verdicts reached so far are kept in {data}/explanation.json", soft_wrap=True
+            )
+        raise
     if as_json:
         typer.echo(json.dumps({"findings": [one.to_json() for one in verdicts]}, indent=1, ensure_ascii=False))
         return
     for line in lines(verdicts):
         console.print(line, soft_wrap=True, highlight=False)
-    if wanted.folder is not None and not dry_run:
+    if wanted.folder is not None and verdicts and not dry_run:
         console.print(f"\nkept in {wanted.folder.path}/explanation.json; report: {wanted.folder.path}/report.html")
 
 

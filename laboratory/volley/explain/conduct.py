@@ -12,7 +12,7 @@ from typing import Any
 
 from volley import machine_facts
 from volley.detect import Finding, Material, detect, read_material
-from volley.errors import SystemUnavailable, VolleyError
+from volley.errors import SystemUnavailable, UsageError, VolleyError
 from volley.explain.experiment import Bench
 from volley.explain.explain import Explainer, Verdict, places, suspicions
 from volley.explain.scene import Scene
@@ -64,6 +64,12 @@ def plan(
     chosen = [
         one for one in findings if (system is None or system in one.system) and (test is None or one.test == test)
     ]
+    if findings and not chosen:
+        there = sorted({f"{one.system} {one.test}" for one in findings})
+        raise UsageError(
+            f"none of the {len(findings)} findings is of {' and '.join(word for word in (system, test) if word)}",
+            f"there are findings on: {', '.join(there[:12])}{' …' if len(there) > 12 else ''}",
+        )
     scene = Scene(
         material,
         folder.facts if folder else None,

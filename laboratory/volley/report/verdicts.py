@@ -26,6 +26,8 @@ from volley.results import Curve
 ORDER = ("CONFIRMED", "SUSPECTED", "UNEXPLAINED", "UNDECIDED")
 SHOWN = 12
 """Verdicts that stand open; the rest folds away."""
+MOST_PICTURES = 40
+"""In one page: each takes 25 kB, and a page 5 MB at most."""
 ARMS = ("#0072b2", "#d55e00", "#009e73", "#aa3377", "#5f6670")
 """Colours of a picture's lines, as found first; so many at most."""
 STUDY = "#c9d3dc"
@@ -54,7 +56,7 @@ def rows(folder: Path, curves: Sequence[Curve] = ()) -> list[Row]:
     explained = load(folder)
     if explained:
         ordered = sorted(explained, key=lambda one: ORDER.index(one["status"]))
-        return [_row(one, curves) for one in ordered]
+        return [_row(one, curves, drawn=number < MOST_PICTURES) for number, one in enumerate(ordered)]
     findings = sorted(detect(read_material(folder)), key=lambda one: ORDER.index(one.status))
     return [Row(one.status, _where(one.to_json()), "", [sentences(one)], [], "", [], "", "") for one in findings]
 
@@ -64,13 +66,13 @@ def _where(one: Mapping[str, Any]) -> str:
     return f"{one['system']} · {one['test']}" + (f" {variant}" if variant != "-" else "")
 
 
-def _row(one: Mapping[str, Any], curves: Sequence[Curve]) -> Row:
+def _row(one: Mapping[str, Any], curves: Sequence[Curve], drawn: bool) -> Row:
     told = one["status"] in ("CONFIRMED", "SUSPECTED")
     best = one["causes"][0] if told else None
     others = one["causes"][1:] if told else one["causes"]
     why_not = best.get("why_not") if best else ""
     grounds = [*best["reasons"], *best.get("said", ())] if best else []
-    drawn = picture(one, curves)
+    image = picture(one, curves) if drawn else b""
     return Row(
         one["status"],
         _where(one),
@@ -80,7 +82,7 @@ def _row(one: Mapping[str, Any], curves: Sequence[Curve]) -> Row:
         best.get("remedy", "") if best else "",
         [f"{tried['cause']}: {' '.join(tried['said'])}" for tried in others if tried.get("said")],
         one["command"],
-        base64.b64encode(drawn).decode() if drawn else "",
+        base64.b64encode(image).decode(),
     )
 
 

@@ -41,10 +41,10 @@
 #include <unistd.h>
 
 enum {
-    SMALL = 8192,     /* bytes up to which a send or receive counts as small: a page or two */
+    SMALL = 8192, /* bytes up to which a send or receive counts as small: a page or two */
     MOST_FILES = 65536,
     UNSET = -1,
-    AUTOMATIC = -2,   /* the kernel's own value: setsockopt() is held off, nothing is set */
+    AUTOMATIC = -2, /* the kernel's own value: setsockopt() is held off, nothing is set */
 };
 
 struct pause {
@@ -54,7 +54,7 @@ struct pause {
 
 static struct {
     int nodelay, quickack, send_buffer, receive_buffer;
-    uint64_t pacing; /* 0: unset */
+    uint64_t pacing;     /* 0: unset */
     char congestion[16]; /* TCP_CA_NAME_MAX */
     struct pause delay, late;
     char report[200]; /* a folder; "": nothing is reported */
@@ -156,15 +156,15 @@ static void read_words(const char *variable) {
 /* ---- the program's own calls ---------------------------------------------------------------------- */
 
 /* Calls of other libraries' constructors may come before ours: then the name is looked up right there. */
-#define NEXT(name)                                                                         \
-    ({                                                                                     \
-        static __typeof__(name) *_Atomic found;                                            \
-        __typeof__(name) *function = atomic_load_explicit(&found, memory_order_relaxed);   \
-        if (!function) {                                                                   \
-            function = (__typeof__(name) *)dlsym(RTLD_NEXT, #name);                        \
-            atomic_store_explicit(&found, function, memory_order_relaxed);                 \
-        }                                                                                  \
-        function;                                                                          \
+#define NEXT(name)                                                                                                     \
+    ({                                                                                                                 \
+        static __typeof__(name) *_Atomic found;                                                                        \
+        __typeof__(name) *function = atomic_load_explicit(&found, memory_order_relaxed);                               \
+        if (!function) {                                                                                               \
+            function = (__typeof__(name) *)dlsym(RTLD_NEXT, #name);                                                    \
+            atomic_store_explicit(&found, function, memory_order_relaxed);                                             \
+        }                                                                                                              \
+        function;                                                                                                      \
     })
 
 __attribute__((constructor)) static void begin(void) {
@@ -206,8 +206,7 @@ static void apply(int file) {
         set(file, SOL_SOCKET, SO_RCVBUFFORCE, &wanted.receive_buffer, sizeof(int));
     }
     if (wanted.pacing) set(file, SOL_SOCKET, SO_MAX_PACING_RATE, &wanted.pacing, sizeof wanted.pacing);
-    if (*wanted.congestion)
-        set(file, IPPROTO_TCP, TCP_CONGESTION, wanted.congestion, strlen(wanted.congestion));
+    if (*wanted.congestion) set(file, IPPROTO_TCP, TCP_CONGESTION, wanted.congestion, strlen(wanted.congestion));
     errno = before;
 }
 
@@ -219,8 +218,7 @@ static void watch(int file) {
 }
 
 static int watched(int file) {
-    return file >= 0 && file < MOST_FILES &&
-           atomic_load_explicit(&connections[file].watched, memory_order_relaxed);
+    return file >= 0 && file < MOST_FILES && atomic_load_explicit(&connections[file].watched, memory_order_relaxed);
 }
 
 /* What TCP_INFO counted on a connection, as one line. Only calls that a signal handler may make, and snprintf(). */
@@ -367,7 +365,9 @@ ssize_t sendmsg(int file, const struct msghdr *message, int flags) {
     return NEXT(sendmsg)(file, message, flags);
 }
 
-ssize_t read(int file, void *data, size_t bytes) { return received(file, NEXT(read)(file, data, bytes)); }
+ssize_t read(int file, void *data, size_t bytes) {
+    return received(file, NEXT(read)(file, data, bytes));
+}
 
 ssize_t readv(int file, const struct iovec *parts, int count) {
     return received(file, NEXT(readv)(file, parts, count));

@@ -79,6 +79,18 @@ def _without_nan(value: Any) -> Any:
     return value
 
 
+def labelled(launch: Launch, samples: pl.DataFrame) -> pl.DataFrame:
+    """A launch's samples (rank_files.SCHEMA) with what tells them from others': results.SAMPLE_COLUMNS."""
+    return samples.select(
+        pl.lit(launch.system).alias("system"),
+        pl.lit(launch.test).alias("test"),
+        pl.col("variant"),
+        pl.lit(launch.ranks, pl.UInt16).alias("ranks"),
+        pl.lit(launch.number, pl.UInt32).alias("launch"),
+        pl.col("rank", "size", "repetition", "start_ns", "duration_ns"),
+    )
+
+
 class StudyFolder:
     """A study on disk. ``facts`` is the study but its samples; change it, then ``save()``."""
 
@@ -155,14 +167,7 @@ class StudyFolder:
     def add_launch(self, launch: Launch, samples: pl.DataFrame) -> None:
         """Keeps one finished launch: its samples (rank_files.SCHEMA), then its facts."""
         if len(samples):
-            whole = samples.select(
-                pl.lit(launch.system).alias("system"),
-                pl.lit(launch.test).alias("test"),
-                pl.col("variant"),
-                pl.lit(launch.ranks, pl.UInt16).alias("ranks"),
-                pl.lit(launch.number, pl.UInt32).alias("launch"),
-                pl.col("rank", "size", "repetition", "start_ns", "duration_ns"),
-            )
+            whole = labelled(launch, samples)
             replace_file(
                 self.path / PARTS / f"{launch.number:05}.parquet",
                 lambda path: whole.write_parquet(path, compression="zstd", compression_level=1),

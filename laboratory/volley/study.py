@@ -22,7 +22,7 @@ from volley.progress import Display
 from volley.results import Cell as CellResult
 from volley.results import Curve, Launch, Study, SystemFacts, from_dictionary
 from volley.sizes import refine
-from volley.store import StudyFolder, reading
+from volley.store import StudyFolder, labelled, reading
 from volley.systems import System
 from volley.tests import Test
 
@@ -193,13 +193,8 @@ class Conductor:
         self.folder.add_launch(launch, samples)
         self._count(state, launch)
         if launch.operations:
-            whole = samples.lazy().with_columns(
-                pl.lit(cell.system.name).alias("system"),
-                pl.lit(cell.test.name).alias("test"),
-                pl.lit(cell.ranks, pl.UInt16).alias("ranks"),
-                pl.lit(launch.number, pl.UInt32).alias("launch"),
-            )
-            self.values.setdefault(cell.key, []).append(launch_values(whole, [cell.test]))
+            values = launch_values(labelled(launch, samples).lazy(), [cell.test])
+            self.values.setdefault(cell.key, []).append(values)
         if launch.status not in ("measured", "wrong bytes"):
             cell.system.recover()
         if launch.status != "measured":

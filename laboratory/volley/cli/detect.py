@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from volley.cli.console import output
-from volley.detect import Finding, Material, all_kinds, detect, read_material
+from volley.detect import Finding, Material, all_kinds, detect, read_material, read_older
 from volley.detect.words import blind_spots, sentences
 from volley.errors import UsageError
 
@@ -47,24 +47,12 @@ def detecting(
     """
     kinds = kinds_in(kind)
     material = read_material(data)
-    older = older_of(against, material) if against is not None else None
+    older = read_older(against, material) if against is not None else None
     findings = detect(material, kinds, older)
     if as_json:
         typer.echo(json.dumps({"findings": [one.to_json() for one in findings]}, indent=1, ensure_ascii=False))
     else:
         _print(findings, material, output())
-
-
-def older_of(against: str, material: Material) -> Material:
-    """What to compare with. A system's name may look like a path (mpich==4.1.3/shm), and goes first."""
-    if against in material.systems():
-        return material.only({against})
-    if not Path(against).exists():
-        raise UsageError(
-            f'"{against}" is neither a study, nor a file, nor a system of the data',
-            f"systems there: {', '.join(material.systems())}",
-        )
-    return read_material(Path(against))
 
 
 def kinds_in(text: str | None) -> list[str] | None:

@@ -70,7 +70,7 @@ def _plant(chosen: list[Plant], as_json: bool, examples: bool, keep: Path | None
         for at, plant in enumerate(chosen):
             results.append(run(plant, Silent() if as_json else display, keep))
             if keep is not None and results[-1].found:
-                make_report(StudyFolder.open(keep / plant.name.replace(" ", "-")), Console(quiet=True))
+                make_report(StudyFolder.open(keep / plant.slug), Console(quiet=True))
             if not as_json:
                 display.line(_plant_line(results[-1]))
                 for line in results[-1].seen if examples else ():

@@ -7,7 +7,7 @@ The statistics are in ``statistics.py`` and ``shape.py``; docs/detecting.md says
 
 from volley.detect.finding import Finding
 from volley.detect.material import Material
-from volley.detect.read import read_material
+from volley.detect.read import read_material, read_older
 from volley.detect.registry import all_kinds, detect
 
-__all__ = ["Finding", "Material", "all_kinds", "detect", "read_material"]
+__all__ = ["Finding", "Material", "all_kinds", "detect", "read_material", "read_older"]

@@ -14,7 +14,7 @@ from volley import analyse
 from volley.analyse import CURVE_KEY, LAUNCH_KEY
 from volley.detect.material import CurveData, Floats, Material, Series, StreamData
 from volley.detect.tables import read_table
-from volley.errors import DataError
+from volley.errors import DataError, UsageError
 from volley.imports import Measurement, read_file
 from volley.report_data import tests_of
 from volley.store import FACTS, StudyFolder, reading
@@ -39,6 +39,18 @@ def read_material(path: Path) -> Material:
     if not material.curves and not material.streams:
         raise DataError(f"{path} holds no measurement", "a table needs rows below its heading")
     return material
+
+
+def read_older(against: str, material: Material) -> Material:
+    """What to compare with. A system's name may look like a path (mpich==4.1.3/shm), and goes first."""
+    if against in material.systems():
+        return material.only({against})
+    if not Path(against).exists():
+        raise UsageError(
+            f'"{against}" is neither a study, nor a file, nor a system of the data',
+            f"systems there: {', '.join(material.systems())}",
+        )
+    return read_material(Path(against))
 
 
 def _study(path: Path) -> Material:

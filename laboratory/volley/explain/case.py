@@ -15,8 +15,8 @@ from volley.explain.experiment import Arm, Bench, Measured, Surroundings
 from volley.explain.scene import Scene
 from volley.explain.symptom import Symptom
 from volley.sizes import format_size
-from volley.systems import System
-from volley.tests import Test
+from volley.systems import System, resolve
+from volley.tests import Test, all_tests
 
 AS_FOUND = "as found"
 LEFT = 0.3
@@ -25,6 +25,8 @@ SHOWN = 0.4
 """It shows again if at least this share of what the finding promises is there."""
 LEAST_SHOWN = 0.08
 """And never less than this on a log scale: below, noise would pass for an effect."""
+COPYING_LAUNCHES = 3
+"""Copying within one core hardly differs between launches."""
 STAYED = 0.6
 """With this share of its log left or more, an intervention did nothing."""
 
@@ -147,6 +149,14 @@ class Case:
         contrast = Contrast(found, changed, before, after, symptom.expected, symptom.share)
         self.contrasts.append(contrast)
         return contrast
+
+    def copying_alone(self, sizes: tuple[int, ...]) -> Measured:
+        """What one core needs to copy so many bytes on this machine, without any MPI (test ceilings, memcpy)."""
+        (machine,) = resolve("machine")
+        machine.prepare(self.bench.display.note)
+        test = replace(all_tests()["ceilings"], variants=("memcpy",))
+        (measured,) = self.bench.run([Arm(f"{AS_FOUND}, memcpy", machine, test, 2, sizes)], COPYING_LAUNCHES)
+        return measured
 
     def command(self, arm: Arm) -> str:
         """The command that measures `arm` again."""

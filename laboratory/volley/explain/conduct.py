@@ -4,23 +4,25 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from volley import machine_facts
-from volley.detect import Finding, Material, detect, read_material
-from volley.errors import SystemUnavailable, UsageError, VolleyError
+from volley.detect import Finding, Material, detect, read_material, read_older
+from volley.errors import UsageError, VolleyError
 from volley.explain.experiment import Bench
 from volley.explain.explain import Explainer, Verdict, places, suspicions
 from volley.explain.scene import Scene
 from volley.processes import adopt_orphans, ending_on_signals, guarded
 from volley.progress import Display
 from volley.report_data import tests_of
+from volley.results import SystemFacts
 from volley.store import FACTS, StudyFolder, replace_file
-from volley.study import sessions
+from volley.study import prepare_systems, sessions
 from volley.systems import System, resolve
 
 EXPLANATION = "explanation.json"
@@ -42,7 +44,6 @@ class Plan:
     """Why nothing can be measured again; '' if it can."""
     expected_seconds: float = 0.0
     """What the experiments will take, about."""
-    left_out: list[str] = field(default_factory=list)
 
 
 def plan(
@@ -55,10 +56,8 @@ def plan(
     each_seconds: float,
 ) -> Plan:
     """Reads `data`, finds what is odd and which causes may be behind it. Measures nothing. Raises VolleyErrors."""
-    from volley.cli.detect import older_of
-
     material = read_material(data)
-    older = older_of(against, material) if against is not None else None
+    older = read_older(against, material) if against is not None else None
     findings = detect(material, kinds, older)
     folder = StudyFolder.open(data) if (data / FACTS).exists() else None
     chosen = [
@@ -85,8 +84,6 @@ def plan(
 
 def _strength(group: Sequence[Finding]) -> float:
     """Log of the effect times the confidence; what is undecided comes last."""
-    import math
-
     first = group[0]
     size = abs(math.log(first.magnitude)) if 0 < first.magnitude < math.inf else 10.0
     return size * first.confidence * (UNDECIDED_LAST if first.status == "UNDECIDED" else 1.0)
@@ -112,8 +109,9 @@ def conduct(wanted: Plan, display: Display, dry_run: bool = False) -> list[Verdi
     adopt_orphans()
     verdicts: list[Verdict] = []
     with guarded(), ending_on_signals():
-        ready = _ready(wanted, display)
-        with sessions(ready, [], display) as usable, Bench(machine_facts.environment(), display) as bench:
+        ready, facts = _ready(wanted, display)
+        bench = Bench(machine_facts.environment(), display)
+        with sessions(ready, facts, display) as usable:
             wanted.scene.systems = {one.name: one for one in usable}
             try:
                 _all(wanted, bench, display, verdicts)
@@ -135,22 +133,13 @@ def _all(wanted: Plan, bench: Bench, display: Display, verdicts: list[Verdict]) 
         display.advance(done, min(share * (len(wanted.groups) - len(verdicts)), max(left, 0.0)))
 
 
-def _ready(wanted: Plan, display: Display) -> list[System]:
-    """The systems of the findings, prepared; what is not to be had is said and left out."""
+def _ready(wanted: Plan, display: Display) -> tuple[list[System], list[SystemFacts]]:
+    """The systems of the findings, prepared, and the facts of all; what is not to be had is said and left out."""
     assert wanted.folder is not None
     names = {one.system for group in wanted.groups for one in group}
     requests = [str(name) for name in wanted.folder.facts.options.get("requested_systems", [])]
-    ready: list[System] = []
-    for request in requests:
-        for system in resolve(request):
-            try:
-                system.prepare(display.note)
-            except SystemUnavailable as problem:
-                display.line(f"[yellow]not to be had now[/]: {request}: {problem.problem}. {problem.remedy}")
-                continue
-            if system.name in names and all(system.name != other.name for other in ready):
-                ready.append(system)
-    return ready
+    ready, facts = prepare_systems([system for request in requests for system in resolve(request)], display)
+    return [one for one in ready if one.name in names], facts
 
 
 def keep(folder: StudyFolder, verdicts: Sequence[Verdict]) -> None:

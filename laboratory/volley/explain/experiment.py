@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import polars as pl
 
@@ -26,6 +26,7 @@ from volley.machine_facts import OTHERS
 from volley.plan import Cell, Options
 from volley.progress import Display
 from volley.results import Launch
+from volley.store import labelled
 from volley.systems import System
 from volley.tests import Test
 
@@ -122,7 +123,7 @@ class Measured:
 
 
 class Bench:
-    """Launches arms. One Bench serves one explanation; close() removes its scratch folders."""
+    """Launches arms. One Bench serves all findings of one explanation, one after the other."""
 
     def __init__(self, environment: Mapping[str, Any], display: Display, seed: int = 1) -> None:
         self.environment = environment
@@ -188,19 +189,4 @@ class Bench:
             arm.system.recover()
         measured.launches.append(launch)
         if len(samples):
-            measured.frames.append(
-                samples.select(
-                    pl.lit(launch.system).alias("system"),
-                    pl.lit(launch.test).alias("test"),
-                    pl.col("variant"),
-                    pl.lit(launch.ranks, pl.UInt16).alias("ranks"),
-                    pl.lit(launch.number, pl.UInt32).alias("launch"),
-                    pl.col("rank", "size", "repetition", "start_ns", "duration_ns"),
-                )
-            )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.deadline = 0.0
+            measured.frames.append(labelled(launch, samples))

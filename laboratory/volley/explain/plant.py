@@ -12,7 +12,7 @@ import contextlib
 import importlib
 import pkgutil
 from abc import ABC
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import ClassVar
 
@@ -45,10 +45,20 @@ class Plant(ABC):
         """Why it cannot be planted on this machine; '' if it can."""
         return ""
 
+    def variables(self) -> Mapping[str, str]:
+        """What to set for every launch, where that is all it takes."""
+        return {}
+
     @contextlib.contextmanager
     def surroundings(self) -> Iterator[None]:
         """Plants it, around study and explanation; takes it away whatever happens."""
-        yield
+        with planted(self.variables()):
+            yield
+
+    @property
+    def slug(self) -> str:
+        """Its name as that of a folder."""
+        return self.name.replace(" ", "-")
 
     def shows(self, finding: Finding) -> bool:
         """Whether a finding is the planted one: by kind and place."""

@@ -94,7 +94,7 @@ def run(plant: Plant, display: Display, keep: Path | None = None) -> PlantResult
     if why_not:
         return PlantResult(plant, (), (), 0.0, why_not)
     with tempfile.TemporaryDirectory(prefix="volley-plant-") as scratch:
-        place = keep / plant.name.replace(" ", "-") if keep is not None else Path(scratch) / "study"
+        place = keep / plant.slug if keep is not None else Path(scratch) / "study"
         try:
             systems = _prepared(plant, display)
             with plant.surroundings():

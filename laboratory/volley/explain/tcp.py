@@ -18,7 +18,6 @@ from volley.explain.experiment import Measured
 from volley.explain.scene import Scene
 from volley.explain.symptom import Edge, Symptom
 from volley.results import Launch
-from volley.systems.environment import planted
 from volley.systems.settings import PRELOAD, shim_library
 from volley.tests import Test
 
@@ -234,11 +233,8 @@ def narrow(symptom: Symptom) -> Symptom:
     return other
 
 
-@contextlib.contextmanager
-def planted_sockets(words: str) -> Iterator[None]:
-    """Within, every launch's sockets are set so, behind the back of whoever measures: for plants. What an experiment
-    sets by `sockets()` overrides it option by option.
+def planted_sockets(words: str) -> dict[str, str]:
+    """Variables by which every launch's sockets are set so, behind the back of whoever measures: for plants. What an
+    experiment sets by `sockets()` overrides it option by option.
     """
-    library = str(shim_library(SHIM))
-    with planted({PRELOAD: library, f"VOLLEY_SHIM_{SHIM.upper()}_PLANTED": words}):
-        yield
+    return {PRELOAD: str(shim_library(SHIM)), f"VOLLEY_SHIM_{SHIM.upper()}_PLANTED": words}

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from volley.explain.plant import planted
 from volley.explain.tcp import planted_sockets, reporting
 from volley.machine_facts import congestion_controls
 from volley.systems import resolve
@@ -162,7 +163,7 @@ print(json.dumps(0))
 
 def test_planted_sockets_reach_launches_and_go_away() -> None:
     (machine,) = resolve("machine")
-    with planted_sockets("nagle"):
+    with planted(planted_sockets("nagle")):
         environment = machine.adjusted({"sockets": "nodelay"}).launch(Path("program"), [], 2).environment
     assert environment["VOLLEY_SHIM_SOCKETS_PLANTED"] == "nagle"
     assert environment["VOLLEY_SHIM_SOCKETS"] == "nodelay"

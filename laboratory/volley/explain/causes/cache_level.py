@@ -11,19 +11,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from volley.detect.finding import Finding
-from volley.explain.case import AS_FOUND, Case
+from volley.explain.case import Case
 from volley.explain.cause import Cause, Examination, Suspicion
-from volley.explain.experiment import Arm, Measured
+from volley.explain.experiment import Measured
 from volley.explain.scene import Scene
 from volley.explain.symptom import Symptom, edge_of, launch_rows
 from volley.sizes import format_size
-from volley.systems import resolve
-from volley.tests import TRAFFIC_PER_RANK, all_tests
+from volley.tests import TRAFFIC_PER_RANK
 
 COPIES = (1, 2, 3, 4)
 """Halves of what one rank needs (a source and a target) that an operation keeps in use: the other rank's, too, and
@@ -144,9 +143,5 @@ def _crosses(finding: Finding, cache: Cache, copies: int, scene: Scene) -> bool:
 
 def _copying(case: Case, symptom: PerByte) -> float:
     """Log of how much longer a byte takes behind than before, copied by one core without an MPI; NaN: not measured."""
-    machine = resolve("machine")[0]
-    machine.prepare(lambda _: None)
-    test = replace(all_tests()["ceilings"], variants=("memcpy",))
-    (measured,) = case.bench.run([Arm(f"{AS_FOUND}, memcpy", machine, test, 2, symptom.sizes)], 3)
-    amounts = symptom.amounts(measured)
+    amounts = symptom.amounts(case.copying_alone(symptom.sizes))
     return float(np.median(amounts)) if amounts else math.nan

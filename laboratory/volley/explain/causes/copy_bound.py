@@ -11,17 +11,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
 
 from volley.detect.finding import Finding
-from volley.explain.case import AS_FOUND, Case
+from volley.explain.case import Case
 from volley.explain.cause import Cause, Examination, Suspicion
-from volley.explain.experiment import Arm
 from volley.explain.scene import Scene
-from volley.systems import resolve
-from volley.tests import all_tests
 
 LARGE = 65536
 """Bytes from which copying, and not latency, makes the time."""
@@ -68,10 +64,7 @@ class CopyBound(Cause):
         name = ", ".join(f"{key}={value}" for key, value in switch.items())
         contrast = case.contrast(case.arm(name, switch))
         size = max(case.symptom.sizes)
-        machine = resolve("machine")[0]
-        machine.prepare(lambda _: None)
-        test = replace(all_tests()["ceilings"], variants=("memcpy",))
-        (alone,) = case.bench.run([Arm(f"{AS_FOUND}, memcpy", machine, test, 2, (size,))], 3)
+        alone = case.copying_alone((size,))
         one_copy = alone.medians_ns().get(size, math.nan)
         before = contrast.found.medians_ns().get(size, math.nan) / one_copy
         after = contrast.changed.medians_ns().get(size, math.nan) / one_copy

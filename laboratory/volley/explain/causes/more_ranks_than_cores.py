@@ -15,7 +15,7 @@ from functools import partial
 from statistics import median
 
 from volley.detect.finding import Finding
-from volley.explain.case import SHOWN, Case, Contrast
+from volley.explain.case import SHOWN, Case
 from volley.explain.cause import Cause, Examination, Suspicion, not_shown
 from volley.explain.experiment import Measured
 from volley.explain.occupancy import occupancy, timely
@@ -74,8 +74,7 @@ def _fewer_ranks(case: Case, cores: int) -> Examination:
         name = f"{cores} ranks on {len(few)} {'core' if len(few) == 1 else 'cores'}"
         arms.append(case.arm(name, ranks=cores, pin=False, surroundings=partial(affinity, few)))
     found, fewer, *crowded = case.bench.run(arms, case.symptom.launches)
-    before_amounts, after_amounts = (tuple(case.symptom.amounts(one)) for one in (found, fewer))
-    contrast = Contrast(found, fewer, before_amounts, after_amounts, case.symptom.expected)
+    contrast = case.compare(found, fewer)
     if not contrast.reproduced:
         return not_shown(contrast)
     before, after = occupancy(found.launches), occupancy(fewer.launches)

@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
+from collections.abc import Mapping
 
 from volley.detect.finding import Finding
-from volley.explain.plant import Plant, planted
+from volley.explain.plant import Plant
 from volley.explain.surroundings import reachable_cpus
-from volley.systems.settings import variables
+from volley.systems import settings
 
 
 class CarelessPlacement(Plant):
@@ -27,11 +26,9 @@ class CarelessPlacement(Plant):
         """It takes two cores for one to be wrong."""
         return "" if len(reachable_cpus()) >= 2 else "there is one core only"
 
-    @contextlib.contextmanager
-    def surroundings(self) -> Iterator[None]:
+    def variables(self) -> Mapping[str, str]:
         """A library in all processes confines half of the launches."""
-        with planted(variables({"confined": "2"}, str)):
-            yield
+        return settings.variables({"confined": "2"}, str)
 
     def shows(self, finding: Finding) -> bool:
         """Launches differ by orders of magnitude."""

@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
+from collections.abc import Mapping
 
 from volley.detect.finding import Finding
-from volley.explain.plant import Plant, planted
+from volley.explain.plant import Plant
 
 LIMIT = 24000
 
@@ -22,11 +21,9 @@ class EagerLimitMoved(Plant):
     sizes = (1, 8, 64, 512, 1024, 2048, 4096, 8192, 12288, 16384, 20480, 28672, 32768, 49152, 65536)
     quick = True
 
-    @contextlib.contextmanager
-    def surroundings(self) -> Iterator[None]:
+    def variables(self) -> Mapping[str, str]:
         """As if LAM had been configured so."""
-        with planted({"LAM_MPI_SSI_rpi_tcp_short": str(LIMIT)}):
-            yield
+        return {"LAM_MPI_SSI_rpi_tcp_short": str(LIMIT)}
 
     def shows(self, finding: Finding) -> bool:
         """A step up that encloses the limit."""

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
+from collections.abc import Mapping
 
 from volley.detect.finding import Finding
 from volley.explain.plant import Plant
@@ -27,11 +26,9 @@ class DelayedSender(Plant):
     sizes = SIZES
     seconds = 20.0
 
-    @contextlib.contextmanager
-    def surroundings(self) -> Iterator[None]:
+    def variables(self) -> Mapping[str, str]:
         """In every process of every launch."""
-        with planted_sockets("delay:35:40000"):
-            yield
+        return planted_sockets("delay:35:40000")
 
     def shows(self, finding: Finding) -> bool:
         """Stalls of 40 ms."""
@@ -48,11 +45,9 @@ class SleepingReceiver(Plant):
     sizes = SIZES
     seconds = 20.0
 
-    @contextlib.contextmanager
-    def surroundings(self) -> Iterator[None]:
+    def variables(self) -> Mapping[str, str]:
         """In every process of every launch."""
-        with planted_sockets("late:50:40000"):
-            yield
+        return planted_sockets("late:50:40000")
 
     def shows(self, finding: Finding) -> bool:
         """Stalls of 40 ms."""
@@ -69,11 +64,9 @@ class DelayedSenderBesideNagle(Plant):
     sizes = (64, 256, 1024, 4096)
     seconds = 20.0
 
-    @contextlib.contextmanager
-    def surroundings(self) -> Iterator[None]:
+    def variables(self) -> Mapping[str, str]:
         """In every process of every launch."""
-        with planted_sockets("delay:5:44000"):
-            yield
+        return planted_sockets("delay:5:44000")
 
     def shows(self, finding: Finding) -> bool:
         """Two modes, 44 ms apart, where Nagle is off."""

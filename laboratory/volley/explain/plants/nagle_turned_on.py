@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
+from collections.abc import Mapping
 
 from volley.detect.finding import Finding
 from volley.explain.plant import Plant
@@ -24,11 +23,9 @@ class NagleOnMpich(Plant):
     sizes = (256, 1024, 4096, 8192, 12288, 20480, 32768, 49152)
     seconds = 30.0
 
-    @contextlib.contextmanager
-    def surroundings(self) -> Iterator[None]:
+    def variables(self) -> Mapping[str, str]:
         """The library's own setsockopt() is held off."""
-        with planted_sockets("nagle"):
-            yield
+        return planted_sockets("nagle")
 
     def shows(self, finding: Finding) -> bool:
         """Slow from 16 KiB on, where MPICH asks before it sends."""

@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
+from collections.abc import Mapping
 
 from volley.detect.finding import Finding
-from volley.explain.plant import Plant, planted
+from volley.explain.plant import Plant
 from volley.explain.plants.busy_core import SIZES
-from volley.systems.settings import variables
+from volley.systems import settings
 
 
 class NappingRank(Plant):
@@ -23,11 +22,9 @@ class NappingRank(Plant):
     seconds = 20.0
     launches = 6
 
-    @contextlib.contextmanager
-    def surroundings(self) -> Iterator[None]:
+    def variables(self) -> Mapping[str, str]:
         """A library in all ranks makes them sleep."""
-        with planted(variables({"naps": "4,12"}, str)):
-            yield
+        return settings.variables({"naps": "4,12"}, str)
 
     def shows(self, finding: Finding) -> bool:
         """Operations that come late now and then."""

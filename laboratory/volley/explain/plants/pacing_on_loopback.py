@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
+from collections.abc import Mapping
 
 from volley import machine_facts
 from volley.detect.finding import Finding
@@ -31,11 +30,9 @@ class PacingOnLoopback(Plant):
         missing = [one for one in ("bbr", "cubic") if one not in known]
         return f"this kernel has no congestion control {missing[0]} (modprobe tcp_{missing[0]})" if missing else ""
 
-    @contextlib.contextmanager
-    def surroundings(self) -> Iterator[None]:
+    def variables(self) -> Mapping[str, str]:
         """On all connections, whatever the test asks for."""
-        with planted_sockets("congestion:bbr"):
-            yield
+        return planted_sockets("congestion:bbr")
 
     def shows(self, finding: Finding) -> bool:
         """Slower where messages are large."""

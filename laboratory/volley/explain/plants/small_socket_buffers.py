@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
+from collections.abc import Mapping
 
 from volley.detect.finding import Finding
-from volley.explain.plant import Plant, planted
+from volley.explain.plant import Plant
 
 BYTES = 8192
 SIZES = (64, 512, 1024, 2048, 4096, 5000, 6000, 7000, 8192, 10000, 12288, 16384, 20000, 24576, 32768, 49152)
@@ -24,11 +23,9 @@ class SmallBuffersOfOpenMpi(Plant):
     sizes = SIZES
     seconds = 25.0
 
-    @contextlib.contextmanager
-    def surroundings(self) -> Iterator[None]:
+    def variables(self) -> Mapping[str, str]:
         """As if it stood in openmpi-mca-params.conf."""
-        with planted({"OMPI_MCA_btl_tcp_sndbuf": str(BYTES), "OMPI_MCA_btl_tcp_rcvbuf": str(BYTES)}):
-            yield
+        return {"OMPI_MCA_btl_tcp_sndbuf": str(BYTES), "OMPI_MCA_btl_tcp_rcvbuf": str(BYTES)}
 
     def shows(self, finding: Finding) -> bool:
         """Slower from the buffer's size on."""

@@ -296,7 +296,7 @@ class Entry:
         # All ranks must give the same amount where one count and one datatype describe it.
         amount = "count, datatype" if {"count", "datatype"} <= named.keys() else "0, MPI_DATATYPE_NULL"
         compare = f"compare_collective(*comm_object, {self.plain_number}, {root}, {amount})"
-        yield f"if (engine.checking) [[unlikely]] {{ {self._check(compare)} }}"
+        yield f"if (engine.settings.checking) [[unlikely]] {{ {self._check(compare)} }}"
 
     def _unguarded(self) -> Iterator[str]:
         if self.function.group == "conversion":

@@ -79,6 +79,7 @@ Arena::Arena(int ranks) {
     head_->bytes = bytes;
     head_->ranks = count;
     head_->cpus = usable_cpus();
+    head_->cores = usable_cores();
     name.copy(head_->job, description_bytes - 1);
     head_->records = page;
     for (int rank = 0; rank < ranks; ++rank) new (&record(rank)) RankRecord{};

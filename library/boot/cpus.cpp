@@ -4,25 +4,38 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <climits>
 #include <cmath>
 #include <fstream>
 #include <limits>
+#include <set>
 #include <string>
-#include <vector>
+#include <utility>
 
 namespace volley {
 namespace {
 
 constexpr double no_quota = std::numeric_limits<double>::infinity();
 
-double affinity_cpus() {
+/// The numbers of the processors in the affinity mask.
+std::vector<int> affinity() {
+    std::vector<int> found;
     // Kernels with more processors than a cpu_set_t holds (1024) refuse it: ask with a larger one.
-    for (std::size_t sets = 1; sets <= 64; sets *= 2) {
+    for (std::size_t sets = 1; sets <= 64 && found.empty(); sets *= 2) {
         std::vector<cpu_set_t> mask(sets);
-        if (sched_getaffinity(0, sets * sizeof(cpu_set_t), mask.data()) == 0)
-            return CPU_COUNT_S(sets * sizeof(cpu_set_t), mask.data());
+        const std::size_t bytes = sets * sizeof(cpu_set_t);
+        if (sched_getaffinity(0, bytes, mask.data()) != 0) continue;
+        for (int number = 0; number < static_cast<int>(bytes * CHAR_BIT); ++number)
+            if (CPU_ISSET_S(static_cast<std::size_t>(number), bytes, mask.data())) found.push_back(number);
     }
-    return 1;
+    return found;
+}
+
+/// A fact of the topology the kernel tells, or what it is where it does not.
+int topology_fact(int processor, const char *name, int otherwise) {
+    int value = otherwise;
+    std::ifstream file("/sys/devices/system/cpu/cpu" + std::to_string(processor) + "/topology/" + name);
+    return file >> value && value >= 0 ? value : otherwise;
 }
 
 /// cpu.max of version 2: "max 100000" or "150000 100000".
@@ -71,8 +84,23 @@ double quota_cpus() {
 
 } // namespace
 
+std::vector<Processor> allowed_processors() {
+    std::vector<Processor> found;
+    for (const int number : affinity())
+        found.push_back(
+            {number, topology_fact(number, "physical_package_id", 0), topology_fact(number, "core_id", number)});
+    return found;
+}
+
 std::uint32_t usable_cpus() {
-    return static_cast<std::uint32_t>(std::max(1.0, std::ceil(std::min(affinity_cpus(), quota_cpus()))));
+    const auto allowed = static_cast<double>(affinity().size());
+    return static_cast<std::uint32_t>(std::max(1.0, std::ceil(std::min(allowed, quota_cpus()))));
+}
+
+std::uint32_t usable_cores() {
+    std::set<std::pair<int, int>> cores;
+    for (const Processor &one : allowed_processors()) cores.emplace(one.package, one.core);
+    return std::clamp(static_cast<std::uint32_t>(cores.size()), 1u, usable_cpus());
 }
 
 } // namespace volley

@@ -1,13 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// How many processors this process may use.
+/// Which processors this process may use, and how many of them at a time.
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 namespace volley {
+
+struct Processor {
+    int number; ///< as the system counts
+    int package;
+    int core; ///< within the package; hardware threads of one core share it
+};
+
+/// Those the affinity mask allows.
+std::vector<Processor> allowed_processors();
 
 /// The smaller of what the affinity mask and the control group's quota (v1 or v2, this group and those
 /// above) allow, rounded up; at least 1.
 std::uint32_t usable_cpus();
+
+/// As many ranks can run on cores of their own, sharing none with another's hardware thread; at most usable_cpus().
+std::uint32_t usable_cores();
 
 } // namespace volley

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "boot/initialise.h"
 
+#include "abi/call.h"
 #include "abi/functions.h"
 #include "boot/abort.h"
 #include "boot/error.h"
@@ -48,10 +49,9 @@ void join() {
     engine.application = place.application;
     engine.own = &engine.records[place.rank];
     engine.job = find_job_shared(*place.arena);
+    engine.settings = read_settings();
     engine.patience = Patience::for_job(place.arena->ranks, place.arena->cpus);
     engine.fences = prepare_fences();
-    const char *check = std::getenv("VOLLEY_CHECK");
-    engine.checking = check && *check && std::strcmp(check, "0") != 0;
     messages.prepare();
     ledger.open();
     make_predefined_communicators();
@@ -91,9 +91,12 @@ void report_unreceived() {
 
 int acquire_library(int thread_level) {
     if (!joined) {
+        const std::uint32_t function = Call::current_function();
         try {
             join();
         } catch (const std::exception &error) {
+            // It was entered where there was no record yet; what fails is to be called by its name.
+            if (engine.own) engine.own->activity.function.store(function, std::memory_order_relaxed);
             return fail(MPI_ERR_OTHER, "%s", error.what());
         }
     }

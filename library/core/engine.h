@@ -3,6 +3,7 @@
 #pragma once
 
 #include "boot/job.h"
+#include "boot/settings.h"
 #include "core/job_shared.h"
 #include "core/lock.h"
 #include "wait/sleep.h"
@@ -55,8 +56,7 @@ class Engine {
     Phase phase = Phase::before;
     /// All of MPI may be called: between MPI_Init and MPI_Finalize, and as long as there is a session.
     bool available = false;
-    /// VOLLEY_CHECK is set: collective/compare.h.
-    bool checking = false;
+    Settings settings;
     Lock lock; ///< held inside every call if thread_level is MPI_THREAD_MULTIPLE
 
     /// One round: looks at all rings, moves pending sends and enlisted operations. True if anything moved.
@@ -112,6 +112,11 @@ class Engine {
     /// May this rank use pointers of that one?
     bool may_dereference(int world_rank) const {
         return own->space != 0 && own->space == records[world_rank].space;
+    }
+
+    /// Every rank can have a core of its own, whose caches it shares with no other rank's.
+    bool has_own_core() const {
+        return !crowded() && arena->ranks <= arena->cores;
     }
 
     /// There are more ranks than cores: one that spins keeps another from running.

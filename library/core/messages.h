@@ -13,10 +13,6 @@
 
 namespace volley {
 
-/// Up to here a message is copied into the ring, so that the sender need not wait for the receiver. Above, one copy
-/// straight from buffer to buffer is faster.
-inline constexpr Count largest_eager = 4096;
-
 /// Copies the bytes [from, to) of a message. A buffer without a plan is one block of memory.
 void copy_piece(const TypedBuffer &source, const TypedBuffer &destination, Count from, Count to);
 

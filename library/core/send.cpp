@@ -10,11 +10,6 @@
 namespace volley {
 namespace {
 
-/// Whether a message of this size may lie in the ring.
-bool is_eager(const RingSender &ring, Count bytes) {
-    return bytes <= largest_eager && static_cast<std::size_t>(bytes) <= ring.eager_limit();
-}
-
 /// How often a sender looks for its receiver before it takes the message away into the arena and goes on: some 20
 /// microseconds where it has a core of its own; after two turns of the others where it has not.
 constexpr int looks_when_alone = 400;
@@ -42,7 +37,8 @@ bool Messages::send_at_once(const void *data, Count bytes, int world_rank, const
     if (queues_[static_cast<std::size_t>(world_rank)].first()) [[unlikely]]
         return false;
     RingSender &ring = channels.to(world_rank);
-    if (!is_eager(ring, bytes) || !ring.send_eager(envelope, data, static_cast<std::size_t>(bytes))) [[unlikely]]
+    auto size = static_cast<std::size_t>(bytes);
+    if (size > ring.eager_limit() || !ring.send_eager(envelope, data, size)) [[unlikely]]
         return false;
     engine.wake_rank(world_rank);
     return true;
@@ -61,8 +57,8 @@ void Messages::start(Send &send) {
 /// False if the ring is full.
 bool Messages::place(Send &send) {
     RingSender &ring = channels.to(send.world_rank);
-    if (send.mode == SendMode::synchronous || !is_eager(ring, send.bytes)) return announce(send);
     auto size = static_cast<std::size_t>(send.bytes);
+    if (send.mode == SendMode::synchronous || size > ring.eager_limit()) return announce(send);
     bool placed = send.contiguous ? ring.send_eager(send.envelope, send.contiguous, size)
                                   : ring.send_eager_filled(send.envelope, size, [&](unsigned char *place) {
                                         pack(send.buffer, 0, send.bytes, place);

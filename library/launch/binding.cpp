@@ -1,26 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "launch/binding.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <climits>
-#include <fstream>
 #include <string>
 #include <tuple>
 
-#include "boot/cpus.h"
 #include "boot/error.h"
 
 namespace volley::launch {
 namespace {
-
-/// A fact of the topology the kernel tells, or what it is where it does not.
-int topology_fact(int processor, const char *name, int otherwise) {
-    int value = otherwise;
-    std::ifstream file("/sys/devices/system/cpu/cpu" + std::to_string(processor) + "/topology/" + name);
-    return file >> value && value >= 0 ? value : otherwise;
-}
 
 ProcessorMask mask_of(const std::vector<int> &processors) {
     constexpr int bits = sizeof(unsigned long) * CHAR_BIT;
@@ -31,21 +20,6 @@ ProcessorMask mask_of(const std::vector<int> &processors) {
 }
 
 } // namespace
-
-std::vector<Processor> allowed_processors() {
-    std::vector<Processor> found;
-    // Kernels with more processors than a cpu_set_t holds (1024) refuse it: ask with a larger one.
-    for (std::size_t sets = 1; sets <= 64 && found.empty(); sets *= 2) {
-        std::vector<cpu_set_t> mask(sets);
-        const std::size_t bytes = sets * sizeof(cpu_set_t);
-        if (sched_getaffinity(0, bytes, mask.data()) != 0) continue;
-        for (int number = 0; number < static_cast<int>(bytes * CHAR_BIT); ++number)
-            if (CPU_ISSET_S(static_cast<std::size_t>(number), bytes, mask.data()))
-                found.push_back({number, topology_fact(number, "physical_package_id", 0),
-                                 topology_fact(number, "core_id", number)});
-    }
-    return found;
-}
 
 std::vector<std::vector<int>> share_processors(std::vector<Processor> processors, int ranks) {
     std::ranges::sort(processors, {},

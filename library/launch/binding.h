@@ -7,19 +7,10 @@
 
 #include <vector>
 
+#include "boot/cpus.h"
 #include "launch/command_line.h"
 
 namespace volley::launch {
-
-/// A processor that mpiexec may use.
-struct Processor {
-    int number; ///< as the system counts
-    int package;
-    int core; ///< within the package; hardware threads of one core share it
-};
-
-/// Those the affinity mask allows.
-std::vector<Processor> allowed_processors();
 
 /// For each rank the numbers of its processors: whole cores if there are enough of them. Needs as many processors as
 /// ranks.

@@ -137,6 +137,7 @@ void read_options(Reader &reader, CommandLine &line, Application &application) {
         {"l", label},
         {"verbose", [&](const std::string &, Reader &) { line.verbose = true; }},
         {"version", [&](const std::string &, Reader &) { line.version = true; }},
+        {"settings", [&](const std::string &, Reader &) { line.settings = true; }},
         {"help", [&](const std::string &, Reader &) { line.help = true; }},
         {"h", [&](const std::string &, Reader &) { line.help = true; }},
     };
@@ -174,7 +175,7 @@ CommandLine read_command_line(const std::vector<std::string> &arguments) {
     do {
         Application application;
         read_options(reader, line, application);
-        if (line.help || line.version) return line;
+        if (line.help || line.version || line.settings) return line;
         if (reader.done() || reader.peek() == ":") refuse("no program is named");
         application.program = reader.peek();
         if (application.program.empty()) refuse("the program's name is empty");
@@ -209,6 +210,7 @@ For the whole job:
                       likes; without this option, core if there are as many processors as ranks
   -l, --label         start each line of output with its rank
   --verbose           say for each program how its ranks run, and why
+  --settings          print the settings of ranks (environment variables VOLLEY_*) and their values, and end
   --version, --help
 
 Rank 0 reads standard input. Ctrl-C, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP and SIGCONT are

@@ -32,8 +32,9 @@ struct CommandLine {
     Binding binding = Binding::automatic;
     bool label = false;
     bool verbose = false;
-    bool version = false; ///< print the version and end
-    bool help = false;    ///< print the help and end
+    bool version = false;  ///< print the version and end
+    bool settings = false; ///< print the settings of ranks and end
+    bool help = false;     ///< print the help and end
 };
 
 /// Reads the arguments, without that of the command itself. Throws Error.

@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 
 #include "boot/arena.h"
 #include "boot/error.h"
+#include "boot/settings.h"
 #include "launch/command_line.h"
 #include "launch/host.h"
 #include "launch/plan.h"
@@ -75,6 +77,13 @@ int main(int count, char **arguments) {
         }
         if (line.version) {
             std::puts("mpiexec (Volley) " VOLLEY_VERSION ", MPI 5.0 standard ABI");
+            return 0;
+        }
+        if (line.settings)
+            for (const auto &[name, value] : line.environment) setenv(name.c_str(), value.c_str(), 1);
+        const Settings settings = read_settings(); // and says what is wrong with them once, not once a rank
+        if (line.settings) {
+            std::fputs(settings.text(line.kind != RankKind::process).c_str(), stdout);
             return 0;
         }
         const Plan plan = make_plan(line);

@@ -14,10 +14,11 @@ void Channels::prepare(JobShared &job, int rank, int ranks) {
     inbox_ = job.inbox(rank, ranks);
     rank_ = rank;
     ranks_ = ranks;
-    // 128 KiB of payload for a few ranks, 4 KiB for hundreds: what all pairs take together stays below some
-    // tens of MiB, and only what is used is ever touched.
+    // 64 KiB of payload for a few ranks (a larger ring leaves the caches before it comes round), 4 KiB for hundreds:
+    // what all pairs take together stays below some tens of MiB, and only what is used is ever touched.
     auto crowd = std::bit_ceil(static_cast<std::uint32_t>(std::max(ranks, 4)));
-    bytes_ = std::clamp(524288u / crowd, 4096u, 131072u);
+    bytes_ = std::clamp(524288u / crowd, 4096u, 65536u);
+    if (auto limit = engine.settings.eager_limit) bytes_ = std::max(bytes_, std::bit_ceil(4 * *limit));
     slots_ = std::clamp(1024u / crowd, 16u, 128u);
     senders_.assign(static_cast<std::size_t>(ranks), RingSender());
     receivers_.clear();
@@ -29,7 +30,9 @@ void Channels::make(int world_rank) {
     auto *ring = static_cast<RingHead *>(arena_allocate(RingHead::footprint(slots_, bytes_)));
     if (!ring) abort_job_for("the memory ranks share is used up: no room for messages to another rank");
     ring->construct(slots_, bytes_);
-    senders_[static_cast<std::size_t>(world_rank)] = RingSender(ring);
+    bool readable = world_rank == rank_ || engine.may_dereference(world_rank);
+    senders_[static_cast<std::size_t>(world_rank)] =
+        RingSender(ring, engine.settings.eager_limit_to(readable), engine.has_own_core());
     Inbox *inbox = job_->inbox(world_rank, ranks_);
     inbox->ring(static_cast<std::size_t>(rank_)).store(arena_offset(ring), std::memory_order_release);
     inbox->rings.fetch_add(1, std::memory_order_release);

@@ -20,6 +20,7 @@
 
 #include "boot/job.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -35,6 +36,34 @@ enum class MessageKind : std::uint8_t {
 };
 
 inline constexpr std::size_t inline_bytes = 40;
+
+/// What two cores do with the lines of a payload in the ring of bytes (bench/messages.cpp; the receiver's core still
+/// has them from the last round):
+///
+/// Payloads up to here are pushed down into the cache that the cores share, where the receiver finds them sooner than
+/// in the sender's own: 64 B to 512 B take 0.75 of the time.
+inline constexpr std::size_t handed_down = 512;
+
+/// CLDEMOTE of written lines; processors without it do nothing.
+inline void hand_down(const void *data, std::size_t size) {
+#if defined(__x86_64__)
+    const auto *bytes = static_cast<const char *>(data);
+    for (std::size_t at = 0; at < size; at += cache_line) asm volatile("cldemote %0" : : "m"(bytes[at]));
+#endif
+}
+
+/// Asks for lines as their only owner, in order to write them later: from 1 KiB on 0.88 of the time.
+inline void own(const void *data, std::size_t size) {
+    const auto *bytes = static_cast<const char *>(data);
+    for (std::size_t at = 0; at < size; at += cache_line) {
+#if defined(__x86_64__)
+        // What __builtin_prefetch makes of "for writing" without -mprfchw asks for a line to read.
+        asm volatile("prefetchw %0" : : "m"(bytes[at]));
+#else
+        __builtin_prefetch(bytes + at, 1);
+#endif
+    }
+}
 
 struct alignas(cache_line) Slot {
     std::atomic<std::uint32_t> turn; ///< position + 1 once the rest is written
@@ -99,15 +128,17 @@ struct MessageEnvelope {
 /// The sending end, in the sender's private memory.
 class RingSender {
   public:
-    explicit RingSender(RingHead *ring = nullptr) : ring_(ring) {}
+    /// `eager_limit`: no larger message is to be sent so; `apart`: the receiver runs on another core.
+    explicit RingSender(RingHead *ring = nullptr, std::uint32_t eager_limit = ~0u, bool apart = true)
+        : ring_(ring), eager_limit_(ring ? std::min(eager_limit, ring->bytes / 4) : 0), apart_(apart) {}
 
     bool exists() const {
         return ring_ != nullptr;
     }
 
-    /// Largest eager message this ring may ever take: a quarter, so that several are under way.
+    /// Largest eager message; at most a quarter of the ring, so that several are under way.
     std::size_t eager_limit() const {
-        return ring_->bytes / 4;
+        return eager_limit_;
     }
 
     /// Puts a whole small message into the ring; false if there is no room now. Precondition:
@@ -133,9 +164,14 @@ class RingSender {
             std::uint64_t at;
             if (!claim_bytes(size, at)) [[unlikely]]
                 return false;
-            fill(ring_->payload(at));
+            unsigned char *payload = ring_->payload(at);
+            fill(payload);
+            if (size <= handed_down && apart_) hand_down(payload, size);
             // Not before: the slot's line, which the receiver has, holds up what is stored after it.
             slot->payload_position = at;
+            publish(slot, envelope, MessageKind::eager, size);
+            if (apart_) own_next(size);
+            return true;
         }
         publish(slot, envelope, MessageKind::eager, size);
         return true;
@@ -177,6 +213,14 @@ class RingSender {
         return true;
     }
 
+    /// Has the lines of the next payload brought here, in the guess that it is as large as this one, and if they are
+    /// known to be free.
+    void own_next(std::size_t size) {
+        std::uint64_t to_end = ring_->bytes - (byte_position_ & (ring_->bytes - 1));
+        if (byte_position_ + whole_lines(size) > byte_limit_ || size > to_end) return;
+        own(ring_->payload(byte_position_), size);
+    }
+
     /// Copies at most inline_bytes with whole words; memcpy of a length unknown to the compiler would be a call.
     static void copy_inline(unsigned char *to, const void *from, std::size_t size) {
         const auto *source = static_cast<const unsigned char *>(from);
@@ -201,6 +245,8 @@ class RingSender {
     }
 
     RingHead *ring_;
+    std::uint32_t eager_limit_;
+    bool apart_;
     std::uint64_t position_ = 0;   ///< of the next message
     std::uint64_t slot_limit_ = 0; ///< position that is not known to be free
     std::uint64_t byte_position_ = 0;

@@ -194,8 +194,16 @@ class Volley(Flavour):
 
     def arguments(self, version: str, transport: str, ranks: int) -> list[str]:
         """No binding, since the test programs pin themselves."""
-        chosen = ["--ranks", transport] if transport in self.transports else []
-        return [*chosen, "--bind", "none", "-n", str(ranks)]
+        return [*self._kind(transport), "--bind", "none", "-n", str(ranks)]
+
+    def knobs(self, prefix: Path, transport: str, keep_loader: bool = False) -> dict[str, str]:
+        """The library's settings for such ranks, by ``mpiexec --settings``."""
+        environment = self.environment(prefix, transport, keep_loader)
+        tool: list[str | Path] = [prefix / "bin" / "mpiexec", *self._kind(transport), "--settings"]
+        return knobs.collect(tool, environment, knobs.VOLLEY_LINE)
+
+    def _kind(self, transport: str) -> list[str]:
+        return ["--ranks", transport] if transport in self.transports else []
 
 
 class Unknown(Flavour):

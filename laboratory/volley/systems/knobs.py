@@ -67,5 +67,6 @@ OMPI_INFO_LINE = re.compile(
     re.MULTILINE,
 )
 MPIVARS_LINE = re.compile(r"^\s+(?P<name>MPIR_CVAR_\w+)\s*=(?P<value>[^\t\n]*)", re.MULTILINE)
+VOLLEY_LINE = re.compile(r"^(?P<name>VOLLEY_\w+)=(?P<value>\S+)", re.MULTILINE)
 LAMINFO_LINE = re.compile(r"^ssi:(?:rpi|coll):[^:\n]*:param:(?P<name>[^:\n]+):(?P<value>.*)$", re.MULTILINE)
 IMPI_INFO_LINE = re.compile(r"^\s*\|\s*(?P<name>I_MPI_\w+)\s*\|\s*(?P<value>[^|\n]*)", re.MULTILINE)

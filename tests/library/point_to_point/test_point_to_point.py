@@ -24,3 +24,27 @@ def test_ranks_of_both_kinds_meet(mpi_program: MpiProgram, mpirun: MpiRun) -> No
     """A rank started through a shell is a process of its own among ranks that share an address space."""
     program = mpi_program(FOLDER / "traffic.cpp")
     mpirun("-n", 2, program, ":", "-n", 1, "/bin/sh", "-c", f"{program}; exit $?", ":", "-n", 1, program)
+
+
+@pytest.mark.parametrize(("mode", "standard"), [("shared", 8192), ("process", 16384)])
+def test_the_eager_limit_is_what_mpiexec_tells_and_can_be_set(
+    mode: str, standard: int, mpi_program: MpiProgram, mpirun: MpiRun
+) -> None:
+    """The laboratory finds the limit among the settings, moves it, and the step in the curve follows."""
+    told = mpirun("--ranks", mode, "--settings", check=False).stdout.splitlines()
+    assert [line.split()[0] for line in told if "EAGER" in line] == [f"VOLLEY_EAGER_LIMIT={standard}"]
+    program = mpi_program(FOLDER / "eager_limit.cpp")
+    mpirun("--ranks", mode, "-n", 2, program, standard)
+    for limit in (0, 1000, 40000, 1048576):
+        mpirun("--ranks", mode, "-genv", "VOLLEY_EAGER_LIMIT", limit, "-n", 2, program, limit)
+
+
+@pytest.mark.parametrize("limit", ["2k", "-1", "1048577", "99999999999"])
+def test_an_eager_limit_that_means_nothing_is_refused(limit: str, mpi_program: MpiProgram, mpirun: MpiRun) -> None:
+    """By mpiexec where it sees it, else by the ranks."""
+    for option in ("-genv", "-env"):
+        program = mpi_program(FOLDER / "eager_limit.cpp")
+        outcome = mpirun(option, "VOLLEY_EAGER_LIMIT", limit, "-n", 2, program, 0, check=False)
+        assert outcome.returncode == 16, outcome.stderr  # MPI_ERR_OTHER
+        assert f"VOLLEY_EAGER_LIMIT is '{limit}': it must be a number of bytes from 0 to 1048576" in outcome.stderr
+        assert "MPI_Init failed" in outcome.stderr

@@ -9,8 +9,8 @@
 namespace {
 
 constexpr int messages_each = 60;
-constexpr std::size_t sizes[] = {0,    1,    8,     40,    41,    64,     1000,    4095,   4096,
-                                 4097, 9000, 32768, 65536, 70001, 200000, 1048576, 3000001};
+constexpr std::size_t sizes[] = {0,    1,    8,     40,    41,    64,    1000,  4095,   4096,    4097,   8192,
+                                 8193, 9000, 16384, 16385, 32768, 65536, 70001, 200000, 1048576, 3000001};
 
 std::size_t size_of(int source, int destination, int number) {
     // The same at both ends.

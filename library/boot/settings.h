@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// What a user may set of the library, by environment variables VOLLEY_*.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace volley {
+
+struct Settings {
+    /// VOLLEY_CHECK: ranks compare what they are about to do together (collective/compare.h).
+    bool checking = false;
+    /// VOLLEY_EAGER_LIMIT: messages of so many bytes and less are copied into the ring, so that the sender need not
+    /// wait for the receiver. Not set: as it is fastest.
+    std::optional<std::uint32_t> eager_limit;
+
+    /// The limit for a receiver that may read this rank's memory, or may not. Above, one copy straight from buffer to
+    /// buffer is faster where both sides share the work of it; a copy by the kernel costs 1.5 us more than two of our
+    /// own (bench/messages.cpp, with --ranks process).
+    std::uint32_t eager_limit_to(bool readable) const {
+        return eager_limit.value_or(readable ? 8192 : 16384);
+    }
+
+    /// One a line, as `mpiexec --settings` prints them: NAME=VALUE, what it is, for ranks that share an address space
+    /// or do not.
+    std::string text(bool shared) const;
+};
+
+/// Reads the environment. Throws Error for a value that means nothing.
+Settings read_settings();
+
+} // namespace volley

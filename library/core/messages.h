@@ -114,6 +114,7 @@ class Messages {
 
     Transfer *allocate_transfer();
 
+    RingSender *last_used_ = nullptr;               ///< for an eager message, until all is prepared for the next
     std::vector<Chain<Send, &Send::queue>> queues_; ///< by the receiver's rank
     std::vector<int> queued_ranks_;                 ///< ranks whose chain is not empty
     Chain<Send, &Send::announced> announced_;

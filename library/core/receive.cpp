@@ -263,6 +263,8 @@ bool Messages::progress() {
     }
     if (!fetches_.empty()) [[unlikely]]
         moved |= continue_fetches();
+    // Nothing to do: time to prepare the next message.
+    if (!moved && last_used_ && !last_used_->own_some(owned_when_idle)) last_used_ = nullptr;
     return moved;
 }
 

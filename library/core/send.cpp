@@ -41,6 +41,7 @@ bool Messages::send_at_once(const void *data, Count bytes, int world_rank, const
     if (size > ring.eager_limit() || !ring.send_eager(envelope, data, size)) [[unlikely]]
         return false;
     engine.wake_rank(world_rank);
+    last_used_ = &ring;
     return true;
 }
 
@@ -64,6 +65,7 @@ bool Messages::place(Send &send) {
                                         pack(send.buffer, 0, send.bytes, place);
                                     });
     if (!placed) return false;
+    last_used_ = &ring;
     engine.wake_rank(send.world_rank);
     finish(send);
     return true;

@@ -43,6 +43,22 @@ TEST(Ring, AnEmptyRingHasNoFront) {
     EXPECT_EQ(RingReceiver(ring.get()).front(), nullptr);
 }
 
+TEST(Ring, OnlyFreeRoomIsOwnedAhead) {
+    auto ring = make_ring(8, 4096);
+    RingSender sender(ring.get());
+    RingReceiver receiver(ring.get());
+    auto sent = message(1000, 1);
+    auto send = [&] { return sender.send_eager({.tag = 0, .context = 0, .source = 0}, sent.data(), sent.size()); };
+    ASSERT_TRUE(send());
+    EXPECT_TRUE(sender.own_some(owned_when_idle)) << "the rest of as large a message";
+    EXPECT_TRUE(sender.own_some(owned_when_idle));
+    EXPECT_FALSE(sender.own_some(owned_when_idle));
+    while (send()) {} // the last took what was free
+    EXPECT_FALSE(sender.own_some(owned_when_idle)) << "what has not been received stays where the receiver can read it";
+    const Slot *slot = receiver.front();
+    ASSERT_EQ(contents(receiver, slot), sent);
+}
+
 TEST(Ring, EverySizeUpToTheEagerLimitArrivesWhole) {
     auto ring = make_ring(8, 4096);
     RingSender sender(ring.get());

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// What one core can tell the caches about lines that go back and forth between it and another. Hints: data and order
+/// are the same without them.
+#pragma once
+
+#include "boot/job.h"
+
+#include <cstddef>
+
+namespace volley {
+
+/// Pushes written lines down into the cache the cores share (CLDEMOTE; processors without it do nothing), where another
+/// core finds them sooner than in this one's own. Only for a few lines: each costs its core as much as it saves there.
+/// Where both run on one core, it has them further away then.
+inline void hand_down(const void *data, std::size_t size) {
+#if defined(__x86_64__)
+    const auto *bytes = static_cast<const char *>(data);
+    for (std::size_t at = 0; at < size; at += cache_line) asm volatile("cldemote %0" : : "m"(bytes[at]));
+#endif
+}
+
+/// Asks for lines as their only owner, so that writing them later need not wait for other cores' copies to go.
+inline void own(const void *data, std::size_t size) {
+    const auto *bytes = static_cast<const char *>(data);
+    for (std::size_t at = 0; at < size; at += cache_line) {
+#if defined(__x86_64__)
+        // Without -mprfchw __builtin_prefetch(p, 1) asks for a line to read.
+        asm volatile("prefetchw %0" : : "m"(bytes[at]));
+#else
+        __builtin_prefetch(bytes + at, 1);
+#endif
+    }
+}
+
+} // namespace volley

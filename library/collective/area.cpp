@@ -66,9 +66,10 @@ Meeting::Meeting(Communicator &communicator, const WaitingFor &about)
     : communicator_(communicator), area_(*communicator.area), about_(about), number_(communicator.meetings++) {
     if (communicator.published)
         communicator.published->meetings.store(static_cast<std::uint32_t>(number_ + 1), std::memory_order_relaxed);
-    // Whoever reads slots after a meeting has done so when it arrives at the next one: the own slot is free for this
-    // meeting if the one after that which had it before is concluded.
-    if (number_ >= CollectiveArea::depth) wait_concluded(number_ - CollectiveArea::depth + 2);
+    // Whoever reads slots after a meeting has done so when it enters the next one: the own slot is free for this
+    // meeting if all have entered the one after that which had it before. Without an exchange since, that was counted.
+    if (number_ >= CollectiveArea::depth && communicator.entered_by_all < number_ - CollectiveArea::depth + 1)
+        wait_concluded(number_ - CollectiveArea::depth + 2);
 }
 
 WaitingFor Meeting::about_meeting(std::uint64_t number, int world_rank) const {
@@ -93,6 +94,23 @@ void Meeting::wait_for_post(int rank) {
     std::atomic<std::uint64_t> &posted = slot(rank).posted;
     wait_until([&] { return posted.load(std::memory_order_acquire) == number_ + 1; },
                about_meeting(number_, communicator_.peer_world_rank(rank)));
+}
+
+void Meeting::wait_for_posts() {
+    int rank = 0;
+    auto all_posted = [&] {
+        for (; rank < communicator_.size(); ++rank)
+            if (rank != communicator_.rank() && slot(rank).posted.load(std::memory_order_acquire) != number_ + 1)
+                return false;
+        return true;
+    };
+    wait_until(all_posted, about_meeting(number_, -1));
+}
+
+void Meeting::exchange() {
+    post();
+    wait_for_posts();
+    communicator_.entered_by_all = number_;
 }
 
 void Meeting::conclude() {

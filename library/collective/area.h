@@ -5,8 +5,9 @@
 /// (a few bytes of data, or where its buffers are), and *arrives* at some time; whoever arrives last *concludes* the
 /// meeting, maybe with a result for all. Nothing is ever reset: slots and counters carry meetings' numbers.
 ///
-/// With a core for every rank this costs a few cache misses. With more ranks than cores, what counts is how often a
-/// rank has to run: once per meeting, as a rank finds all of it done when it runs again.
+/// With more ranks than cores, what counts is how often a rank has to run: once per meeting, as a rank finds all of it
+/// done when it runs again. A few ranks with a core each *exchange* instead where they only want each other's posts:
+/// nobody counts, each looks at all slots, and the line that says "posted" brings the post with it.
 ///
 /// A rank may be `depth` meetings ahead of the last that is concluded: a root that sent its data on need not wait.
 #pragma once
@@ -40,8 +41,10 @@ struct CollectiveArea {
     static constexpr std::size_t result_bytes = 8192;
 
     struct alignas(cache_line) Arrivals {
-        std::atomic<std::uint64_t> count; ///< in all meetings whose number modulo `depth` this is
+        std::atomic<std::uint64_t> count; ///< in all counted meetings whose number among these, modulo depth, this is
     };
+
+    static constexpr int few_ranks = 8; ///< so many may exchange: each reads from each
 
     std::uint32_t ranks;
     std::atomic<std::uint32_t> leavers; ///< ranks that do not need it any more
@@ -64,6 +67,11 @@ struct CollectiveArea {
 /// ranks' communicators are gone.
 CollectiveArea *make_area(int ranks);
 
+/// Its ranks are a few with a core each.
+inline bool exchanges(const Communicator &communicator) {
+    return communicator.size() <= CollectiveArea::few_ranks && !engine.crowded();
+}
+
 /// This rank's part in one meeting.
 class Meeting {
   public:
@@ -82,10 +90,12 @@ class Meeting {
     /// Until that rank has posted.
     void wait_for_post(int rank);
 
-    /// True if this rank is the last: then it has to call conclude(), and everyone's slots may be read.
+    /// True if this rank is the last: then it has to call conclude(), and everyone's slots may be read. In a meeting
+    /// in which one rank arrives, all do.
     bool arrive() {
-        auto &count = area_.arrivals[number_ % CollectiveArea::depth].count;
-        std::uint64_t all = (number_ / CollectiveArea::depth + 1) * area_.ranks;
+        std::uint64_t number = communicator_.counted_meetings++;
+        auto &count = area_.arrivals[number % CollectiveArea::depth].count;
+        std::uint64_t all = (number / CollectiveArea::depth + 1) * area_.ranks;
         return count.fetch_add(1, std::memory_order_acq_rel) + 1 == all;
     }
     void conclude();
@@ -103,11 +113,32 @@ class Meeting {
             wait();
     }
 
+    /// All ranks call it, with their slots filled; then everyone's may be read.
+    void meet() {
+        if (exchanges(communicator_))
+            exchange();
+        else
+            arrive_and_wait();
+    }
+    /// For what only one rank wants to read: the others hand_in() what their slots hold, that one calls collect().
+    void hand_in() {
+        if (exchanges(communicator_)) post();
+        arrive_and_go();
+    }
+    void collect() {
+        if (!exchanges(communicator_)) return arrive_and_wait();
+        arrive_and_go();
+        wait_for_posts();
+    }
+
     CollectiveArea &area() {
         return area_;
     }
 
   private:
+    void exchange();
+    /// Of all other ranks.
+    void wait_for_posts();
     void wait_concluded(std::uint64_t meetings);
     /// For others to see: which meeting this rank waits for, and the rank whose post it needs, or -1.
     WaitingFor about_meeting(std::uint64_t number, int world_rank) const;

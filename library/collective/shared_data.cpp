@@ -80,7 +80,7 @@ bool is_pair_of_long(const Communicator &communicator, Count bytes) {
 bool shared_barrier(Communicator &communicator, int &code) {
     if (communicator.area == nullptr) return false;
     WaitingFor waiting = about(communicator, MPI_ANY_SOURCE, 0, MPI_DATATYPE_NULL);
-    Meeting(communicator, waiting).arrive_and_wait();
+    Meeting(communicator, waiting).meet();
     code = MPI_SUCCESS;
     return true;
 }
@@ -151,9 +151,9 @@ void gather_in_slots(Communicator &communicator, const WaitingFor &waiting, cons
     Meeting meeting(communicator, waiting);
     if (communicator.rank() != root) {
         pack_bytes(own, bytes, meeting.own().data);
-        return meeting.arrive_and_go();
+        return meeting.hand_in();
     }
-    meeting.arrive_and_wait();
+    meeting.collect();
     for (int i = 0; i < communicator.size(); ++i)
         if (i != root) unpack_bytes(meeting.slot(i).data, bytes, all[i]);
     if (own.type != nullptr) copy(typed(own), typed(all[root]), bytes);
@@ -222,7 +222,7 @@ void allgather_in_slots(Communicator &communicator, const WaitingFor &waiting, c
                         Count bytes) {
     Meeting meeting(communicator, waiting);
     pack_bytes(own, bytes, meeting.own().data);
-    meeting.arrive_and_wait();
+    meeting.meet();
     for (int i = 0; i < communicator.size(); ++i) unpack_bytes(meeting.slot(i).data, bytes, all[i]);
 }
 
@@ -247,7 +247,7 @@ int allgather_directly(Communicator &communicator, const WaitingFor &waiting, co
     int code = MPI_SUCCESS, rank = communicator.rank(), size = communicator.size();
     Meeting meeting(communicator, waiting);
     meeting.own().as<Location>() = location_of(own);
-    meeting.arrive_and_wait();
+    meeting.meet();
     for (int i = 0; i < size; ++i) {
         int peer = (rank + i) % size; // Not everyone from the same one at a time.
         if (in_place && peer == rank) continue;
@@ -256,7 +256,7 @@ int allgather_directly(Communicator &communicator, const WaitingFor &waiting, co
         int copied = copy_checked(typed(from), from.count * from.plan->size, typed(to), to.bytes());
         if (code == MPI_SUCCESS) code = copied;
     }
-    Meeting(communicator, waiting).arrive_and_wait();
+    Meeting(communicator, waiting).meet();
     return code;
 }
 
@@ -278,7 +278,8 @@ bool allgather(Communicator &communicator, int &code, const Passed &passed_own, 
     if (bytes == 0) return true;
     if (bytes > 0 && fits_in_slot(bytes))
         allgather_in_slots(communicator, waiting, own, all, bytes);
-    else if (bytes > 0 && bytes * communicator.size() <= static_cast<Count>(CollectiveArea::result_bytes))
+    else if (bytes > 0 && !exchanges(communicator) &&
+             bytes * communicator.size() <= static_cast<Count>(CollectiveArea::result_bytes))
         allgather_by_last(communicator, waiting, own, all, bytes);
     else
         code = allgather_directly(communicator, waiting, own, all, in_place);
@@ -290,7 +291,7 @@ void alltoall_in_slots(Communicator &communicator, const WaitingFor &waiting, co
     int rank = communicator.rank(), size = communicator.size();
     Meeting meeting(communicator, waiting);
     for (int i = 0; i < size; ++i) pack_bytes(from[i], bytes, meeting.own().data + i * bytes);
-    meeting.arrive_and_wait();
+    meeting.meet();
     for (int i = 0; i < size; ++i) unpack_bytes(meeting.slot(i).data + rank * bytes, bytes, to[i]);
 }
 
@@ -317,14 +318,14 @@ int alltoall_directly(Communicator &communicator, const WaitingFor &waiting, con
     int code = MPI_SUCCESS, rank = communicator.rank(), size = communicator.size();
     Meeting meeting(communicator, waiting);
     meeting.own().as<BlocksAt>() = {&from};
-    meeting.arrive_and_wait();
+    meeting.meet();
     for (int i = 0; i < size; ++i) {
         int peer = (rank + i) % size;
         Block source = (*meeting.slot(peer).as<BlocksAt>().blocks)[rank], place = to[peer];
         int copied = copy_checked(typed(source), source.bytes(), typed(place), place.bytes());
         if (code == MPI_SUCCESS) code = copied;
     }
-    Meeting(communicator, waiting).arrive_and_wait();
+    Meeting(communicator, waiting).meet();
     return code;
 }
 
@@ -343,7 +344,8 @@ bool alltoall(Communicator &communicator, int &code, const PassedAll &passed_fro
     if (bytes == 0) return true;
     if (bytes > 0 && fits_in_slot(bytes * size))
         alltoall_in_slots(communicator, waiting, from, to, bytes);
-    else if (bytes > 0 && bytes * size * size <= static_cast<Count>(CollectiveArea::result_bytes))
+    else if (bytes > 0 && !exchanges(communicator) &&
+             bytes * size * size <= static_cast<Count>(CollectiveArea::result_bytes))
         alltoall_by_last(communicator, waiting, from, to, bytes);
     else
         code = alltoall_directly(communicator, waiting, from, to);

@@ -106,8 +106,12 @@ std::pair<Count, Count> own_slice(const Shared &shared) {
 void allreduce_in_slots(Shared &shared) {
     Meeting meeting(shared.communicator, shared.waiting);
     copy_bytes(meeting.own().data, shared.buffers.own, shared.bytes());
-    unsigned char *result = meeting.area().small_result;
-    if (meeting.arrive()) {
+    alignas(16) unsigned char own_result[MeetingLine::inline_bytes];
+    unsigned char *result = exchanges(shared.communicator) ? own_result : meeting.area().small_result;
+    if (exchanges(shared.communicator)) {
+        meeting.meet(); // each joins them all, in the same order
+        join_slots(shared, meeting, shared.communicator.size(), result);
+    } else if (meeting.arrive()) {
         join_slots(shared, meeting, shared.communicator.size(), result);
         meeting.conclude();
     } else {
@@ -133,21 +137,21 @@ void reduce_by_last(Shared &shared, bool wants_result) {
 void allreduce_directly(Shared &shared) {
     Meeting meeting(shared.communicator, shared.waiting);
     meeting.own().as<Buffers>() = shared.buffers;
-    meeting.arrive_and_wait();
+    meeting.meet();
     auto [begin, end] = own_slice(shared);
     int rank = shared.communicator.rank(), size = shared.communicator.size();
     reduce_slice(shared, meeting, begin, end, [&](const void *piece, Count at, Count bytes) {
         for (int i = 0; i < size; ++i)
             copy_bytes(meeting.slot((rank + i) % size).as<Buffers>().result + at, piece, bytes);
     });
-    Meeting(shared.communicator, shared.waiting).arrive_and_wait();
+    Meeting(shared.communicator, shared.waiting).meet();
 }
 
 void reduce_in_slots(Shared &shared, int root) {
     Meeting meeting(shared.communicator, shared.waiting);
     copy_bytes(meeting.own().data, shared.buffers.own, shared.bytes());
-    if (shared.communicator.rank() != root) return meeting.arrive_and_go();
-    meeting.arrive_and_wait();
+    if (shared.communicator.rank() != root) return meeting.hand_in();
+    meeting.collect();
     alignas(16) unsigned char result[MeetingLine::inline_bytes];
     join_slots(shared, meeting, shared.communicator.size(), result);
     copy_bytes(shared.buffers.result, result, shared.bytes());
@@ -156,12 +160,12 @@ void reduce_in_slots(Shared &shared, int root) {
 void reduce_directly(Shared &shared, int root) {
     Meeting meeting(shared.communicator, shared.waiting);
     meeting.own().as<Buffers>() = shared.buffers;
-    meeting.arrive_and_wait();
+    meeting.meet();
     auto [begin, end] = own_slice(shared);
     char *result = meeting.slot(root).as<Buffers>().result;
     reduce_slice(shared, meeting, begin, end,
                  [&](const void *piece, Count at, Count bytes) { copy_bytes(result + at, piece, bytes); });
-    Meeting(shared.communicator, shared.waiting).arrive_and_wait();
+    Meeting(shared.communicator, shared.waiting).meet();
 }
 
 Shared make_shared(Communicator &communicator, Operation &operation, const Block &own, char *result, int root,
@@ -194,11 +198,11 @@ void reduce_scatter(Shared &shared, Count begin, bool in_place) {
     }
     Meeting meeting(shared.communicator, shared.waiting);
     meeting.own().as<Buffers>() = shared.buffers;
-    meeting.arrive_and_wait();
+    meeting.meet();
     Count start = begin * shared.extent();
     reduce_slice(shared, meeting, begin, begin + shared.count,
                  [&](const void *piece, Count at, Count bytes) { copy_bytes(result + at - start, piece, bytes); });
-    Meeting(shared.communicator, shared.waiting).arrive_and_wait();
+    Meeting(shared.communicator, shared.waiting).meet();
     if (shared.count > 0) copy_bytes(shared.buffers.result, result, shared.bytes());
 }
 
@@ -285,7 +289,7 @@ bool shared_scan(Communicator &communicator, int &code, const PassedOperands &pa
     if (!fits_in_slot(shared.bytes())) return false;
     Meeting meeting(communicator, shared.waiting);
     copy_bytes(meeting.own().data, shared.buffers.own, shared.bytes());
-    meeting.arrive_and_wait();
+    meeting.meet();
     int sources = communicator.rank() + (exclusive ? 0 : 1);
     if (sources == 0) return true;
     alignas(16) unsigned char result[MeetingLine::inline_bytes];

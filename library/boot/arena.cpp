@@ -9,8 +9,8 @@
 #include <ctime>
 #include <new>
 
-#include "boot/cpus.h"
 #include "boot/error.h"
+#include "boot/settings.h"
 
 namespace volley {
 namespace {
@@ -78,8 +78,9 @@ Arena::Arena(int ranks) {
     head_->address = address();
     head_->bytes = bytes;
     head_->ranks = count;
-    head_->cpus = usable_cpus();
-    head_->cores = usable_cores();
+    const Settings settings = read_settings();
+    head_->cpus = settings.usable_cpus();
+    head_->cores = settings.usable_cores();
     name.copy(head_->job, description_bytes - 1);
     head_->records = page;
     for (int rank = 0; rank < ranks; ++rank) new (&record(rank)) RankRecord{};

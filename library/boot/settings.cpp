@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "boot/cpus.h"
 #include "boot/error.h"
 
 namespace volley {
@@ -13,15 +14,16 @@ namespace {
 /// A ring holds four of the longest messages; there may be one from each rank to each other.
 constexpr std::uint32_t largest_eager_limit = 1 << 20;
 
-std::optional<std::uint32_t> read_bytes(const char *name, std::uint32_t largest) {
+std::optional<std::uint32_t> read_number(const char *name, const char *what, std::uint32_t least,
+                                         std::uint32_t largest) {
     const char *text = std::getenv(name);
     if (text == nullptr || *text == '\0') return {};
     const std::string_view digits = text;
     std::uint32_t value = 0;
     const auto [end, error] = std::from_chars(digits.begin(), digits.end(), value);
-    if (error != std::errc() || end != digits.end() || value > largest)
-        throw Error(std::string("environment variable ") + name + " is '" + text +
-                    "': it must be a number of bytes from 0 to " + std::to_string(largest) + ", or not be set");
+    if (error != std::errc() || end != digits.end() || value < least || value > largest)
+        throw Error(std::string("environment variable ") + name + " is '" + text + "': it must be a number of " + what +
+                    " from " + std::to_string(least) + " to " + std::to_string(largest) + ", or not be set");
     return value;
 }
 
@@ -31,15 +33,27 @@ Settings read_settings() {
     Settings settings;
     const char *check = std::getenv("VOLLEY_CHECK");
     settings.checking = check != nullptr && *check != '\0' && std::string_view(check) != "0";
-    settings.eager_limit = read_bytes("VOLLEY_EAGER_LIMIT", largest_eager_limit);
+    settings.eager_limit = read_number("VOLLEY_EAGER_LIMIT", "bytes", 0, largest_eager_limit);
+    settings.cpus = read_number("VOLLEY_CPUS", "processors", 1, 65536);
     return settings;
 }
 
 std::string Settings::text(bool shared) const {
     return "VOLLEY_CHECK=" + std::to_string(static_cast<int>(checking)) +
            "  1: ranks compare what they are about to do in collective operations\n"
+           "VOLLEY_CPUS=" +
+           std::to_string(usable_cpus()) +
+           "  with more ranks than processors they give way instead of waiting busily\n"
            "VOLLEY_EAGER_LIMIT=" +
            std::to_string(eager_limit_to(shared)) + "  longer messages wait for their receiver (bytes)\n";
+}
+
+std::uint32_t Settings::usable_cpus() const {
+    return cpus ? *cpus : volley::usable_cpus();
+}
+
+std::uint32_t Settings::usable_cores() const {
+    return cpus ? *cpus : volley::usable_cores();
 }
 
 } // namespace volley

@@ -14,6 +14,9 @@ struct Settings {
     /// VOLLEY_EAGER_LIMIT: messages of so many bytes and less are copied into the ring, so that the sender need not
     /// wait for the receiver. Not set: as it is fastest.
     std::optional<std::uint32_t> eager_limit;
+    /// VOLLEY_CPUS: so many processors are there for the ranks; with more ranks they give way to each other at once
+    /// instead of waiting busily. Not set: what affinity and quota allow.
+    std::optional<std::uint32_t> cpus;
 
     /// The limit for a receiver that may read this rank's memory, or may not. Above, one copy straight from buffer to
     /// buffer is faster where both sides share the work of it; a copy by the kernel costs 1.5 us more than two of our
@@ -25,6 +28,10 @@ struct Settings {
     /// One a line, as `mpiexec --settings` prints them: NAME=VALUE, what it is, for ranks that share an address space
     /// or do not.
     std::string text(bool shared) const;
+
+    /// Processors, and cores among them (boot/cpus.h), for a job on this host.
+    std::uint32_t usable_cpus() const;
+    std::uint32_t usable_cores() const;
 };
 
 /// Reads the environment. Throws Error for a value that means nothing.

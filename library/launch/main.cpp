@@ -79,9 +79,10 @@ int main(int count, char **arguments) {
             std::puts("mpiexec (Volley) " VOLLEY_VERSION ", MPI 5.0 standard ABI");
             return 0;
         }
-        if (line.settings)
-            for (const auto &[name, value] : line.environment) setenv(name.c_str(), value.c_str(), 1);
-        const Settings settings = read_settings(); // and says what is wrong with them once, not once a rank
+        // Settings for all ranks are its own as well; what is wrong with them is said once, not once a rank.
+        for (const auto &[name, value] : line.environment)
+            if (name.starts_with("VOLLEY_")) setenv(name.c_str(), value.c_str(), 1);
+        const Settings settings = read_settings();
         if (line.settings) {
             std::fputs(settings.text(line.kind != RankKind::process).c_str(), stdout);
             return 0;

@@ -20,6 +20,15 @@ def test_program(source: str, ranks: int, mode: str, mpi_program: MpiProgram, mp
     mpirun("--ranks", mode, "-n", ranks, mpi_program(PROGRAMS / f"{source}.cpp"))
 
 
+@pytest.mark.parametrize("ranks", [3, 5, 8])
+@pytest.mark.parametrize("source", ["data", "reduce", "sequence", "threads"])
+def test_ranks_that_take_a_core_each_for_granted(
+    source: str, ranks: int, mpi_program: MpiProgram, mpirun: MpiRun
+) -> None:
+    """They meet in another way than ranks that have to share cores, which most machines' tests would not see."""
+    mpirun("-genv", "VOLLEY_CPUS", ranks, "-n", ranks, mpi_program(PROGRAMS / f"{source}.cpp"))
+
+
 @pytest.mark.parametrize("source", ["data", "reduce", "sequence"])
 def test_ranks_of_both_kinds(source: str, mpi_program: MpiProgram, mpirun: MpiRun) -> None:
     """A rank started through a shell is a process of its own among ranks that share an address space."""

@@ -107,7 +107,9 @@ class Messages {
     void deliver(Receive &receive, int source, int tag, const void *payload, Count bytes);
     /// False if the message was cancelled: the receive is still to be served.
     bool deliver(Receive &receive, int source, int tag, Transfer &transfer);
-    bool read_process(Transfer &transfer, Receive &receive, Count bytes);
+    bool read_process(const Transfer &transfer, const Receive &receive, Count from, Count to);
+    bool read_together(Transfer &transfer, const Receive &receive, Count bytes);
+    void help_process(Transfer &transfer, int world_rank);
     bool continue_fetches();
     void release(Transfer &transfer);
     void finish(Receive &receive);
@@ -122,7 +124,10 @@ class Messages {
     std::vector<Parked> parked_; ///< their messages lie in the arena or are cancelled; the receiver has not come yet
     std::vector<Fetch> fetches_; ///< wait for their sender to provide the data
     ArenaHeap heap_;
+    // What the kernel has said when other processes' memory was to be read or written.
     bool direct_refused_ = false;
+    bool direct_granted_ = false;
+    bool write_refused_ = false;
 };
 
 extern Messages messages;

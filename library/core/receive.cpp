@@ -30,16 +30,25 @@ void truncated(Receive &receive, Count bytes) {
              static_cast<long long>(receive.capacity));
 }
 
-/// Both sides copy, chunk by chunk: the sender has nothing else to do.
-void copy_together(Transfer &transfer, const Receive &receive, Count bytes) {
+/// Tells the sender where the data goes. From here on it helps to bring it there: it has nothing else to do.
+void share(Transfer &transfer, const Receive &receive, Count bytes) {
     TypedBuffer destination = destination_of(receive);
     transfer.to_address = reinterpret_cast<std::uint64_t>(destination.address);
     transfer.to_plan = reinterpret_cast<std::uint64_t>(destination.plan);
     transfer.to_count = destination.count;
     transfer.to_bytes = bytes;
     transfer.state.store(TransferState::shared, std::memory_order_release);
+}
+
+/// Both sides copy, chunk by chunk.
+void copy_together(Transfer &transfer, const Receive &receive, Count bytes) {
+    share(transfer, receive, bytes);
     Count mine = transfer.copy_chunks(
-        bytes, [&, source = source_of(transfer)](Count from, Count to) { copy_piece(source, destination, from, to); });
+        bytes, chunk_of(bytes),
+        [&, source = source_of(transfer), destination = destination_of(receive)](Count from, Count to) {
+            copy_piece(source, destination, from, to);
+            return true;
+        });
     // `copied` counts what the sender has brought; the rest was ours.
     Wait::briefly([&] { return transfer.copied.load(std::memory_order_acquire) == bytes - mine; });
 }
@@ -173,14 +182,18 @@ bool Messages::deliver(Receive &receive, int source, int tag, Transfer &transfer
 
     bool readable = transfer.state.load(std::memory_order_relaxed) == TransferState::buffered ||
                     transfer.sender == engine.rank || engine.may_dereference(transfer.sender);
-    if (!readable && bytes > 0 && !read_process(transfer, receive, bytes)) {
+    bool together = transfer.waits && transfer.sender != engine.rank && !engine.crowded();
+    if (!readable && bytes > 0 &&
+        !(together && bytes >= kernel_shared_from_bytes && direct_granted_ && receive.contiguous
+              ? read_together(transfer, receive, bytes)
+              : read_process(transfer, receive, 0, bytes))) {
         transfer.state.store(TransferState::wanted, std::memory_order_release);
         engine.wake_rank(transfer.sender);
         fetches_.push_back({&receive, &transfer});
         return true;
     }
     if (readable && bytes > 0) {
-        if (transfer.waits && bytes >= shared_from_bytes && transfer.sender != engine.rank && !engine.crowded() &&
+        if (together && bytes >= shared_from_bytes &&
             transfer.state.load(std::memory_order_relaxed) == TransferState::taken)
             copy_together(transfer, receive, bytes);
         else
@@ -205,19 +218,38 @@ void Messages::finish(Receive &receive) {
     receive.request->complete();
 }
 
-/// One copy out of the sender's memory by the kernel. False if it may not be read.
-bool Messages::read_process(Transfer &transfer, Receive &receive, Count bytes) {
+/// Both sides copy by calls of the kernel, chunk by chunk. False if the sender's memory may not be read.
+bool Messages::read_together(Transfer &transfer, const Receive &receive, Count bytes) {
+    share(transfer, receive, bytes);
+    Count chunk = kernel_chunk_of(bytes);
+    bool good = true;
+    Count mine = transfer.copy_chunks(bytes, chunk, [&](Count from, Count to) {
+        good = good && read_process(transfer, receive, from, to);
+        return true;
+    });
+    Wait::briefly([&] {
+        if (Count refused = transfer.refused.exchange(0, std::memory_order_acquire)) {
+            Count from = refused - 1, to = std::min(from + chunk, bytes);
+            good = good && read_process(transfer, receive, from, to);
+            mine += to - from;
+        }
+        return transfer.copied.load(std::memory_order_acquire) == bytes - mine;
+    });
+    return good;
+}
+
+/// Bytes [from, to) out of the sender's memory by the kernel. False if it may not be read.
+bool Messages::read_process(const Transfer &transfer, const Receive &receive, Count from, Count to) {
     if (direct_refused_) return false;
     pid_t process = engine.records[transfer.sender].program.load(std::memory_order_relaxed);
-    Count done = 0;
-    while (done < bytes) {
+    for (Count done = from; done < to;) {
         std::array<iovec, 64> local;
         int pieces = 1;
-        Count covered = bytes - done;
+        Count covered = to - done;
         if (receive.contiguous)
             local[0] = {receive.contiguous + done, static_cast<std::size_t>(covered)};
         else
-            pieces = fill_segments(receive.buffer, done, bytes, local.data(), static_cast<int>(local.size()), covered);
+            pieces = fill_segments(receive.buffer, done, to, local.data(), static_cast<int>(local.size()), covered);
         iovec remote{reinterpret_cast<char *>(transfer.address) + done, static_cast<std::size_t>(covered)};
         ssize_t got = process_vm_readv(process, local.data(), static_cast<unsigned long>(pieces), &remote, 1, 0);
         if (got <= 0) {
@@ -229,6 +261,7 @@ bool Messages::read_process(Transfer &transfer, Receive &receive, Count bytes) {
             }
             return false;
         }
+        direct_granted_ = true;
         done += got; // may be short at a page that faults; the rest is tried again
     }
     return true;

@@ -5,7 +5,9 @@
 #include "core/messages.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
+#include <sys/uio.h>
 
 namespace volley {
 namespace {
@@ -25,13 +27,43 @@ constexpr const char *no_room = "the memory ranks share is used up: no room for 
 void help(Transfer &transfer) {
     TypedBuffer to{reinterpret_cast<const DatatypePlan *>(transfer.to_plan),
                    reinterpret_cast<void *>(transfer.to_address), transfer.to_count};
-    Count mine = transfer.copy_chunks(transfer.to_bytes, [&, from = source_of(transfer)](Count begin, Count end) {
-        copy_piece(from, to, begin, end);
-    });
+    Count mine = transfer.copy_chunks(transfer.to_bytes, chunk_of(transfer.to_bytes),
+                                      [&, from = source_of(transfer)](Count begin, Count end) {
+                                          copy_piece(from, to, begin, end);
+                                          return true;
+                                      });
     transfer.copied.fetch_add(mine, std::memory_order_release);
 }
 
+/// Writes bytes [from, to) of a message of one block into the receiver's process. False if the kernel refuses.
+bool write_process(const Transfer &transfer, pid_t process, Count from, Count to) {
+    while (from < to) {
+        auto size = static_cast<std::size_t>(to - from);
+        iovec local{reinterpret_cast<char *>(transfer.address) + from, size};
+        iovec remote{reinterpret_cast<char *>(transfer.to_address) + from, size};
+        ssize_t put = process_vm_writev(process, &local, 1, &remote, 1, 0);
+        if (put > 0)
+            from += put; // may be short at a page that faults
+        else if (put == 0 || errno != EINTR)
+            return false;
+    }
+    return true;
+}
+
 } // namespace
+
+/// The same as help(), into another process. What has been claimed in vain is left to the receiver.
+void Messages::help_process(Transfer &transfer, int world_rank) {
+    if (write_refused_) return;
+    pid_t process = engine.records[world_rank].program.load(std::memory_order_relaxed);
+    Count mine = transfer.copy_chunks(transfer.to_bytes, kernel_chunk_of(transfer.to_bytes), [&](Count from, Count to) {
+        if (write_process(transfer, process, from, to)) return true;
+        write_refused_ = true;
+        transfer.refused.store(from + 1, std::memory_order_release);
+        return false;
+    });
+    transfer.copied.fetch_add(mine, std::memory_order_release);
+}
 
 bool Messages::send_at_once(const void *data, Count bytes, int world_rank, const MessageEnvelope &envelope) {
     if (queues_[static_cast<std::size_t>(world_rank)].first()) [[unlikely]]
@@ -91,6 +123,7 @@ bool Messages::announce(Send &send) {
         transfer->count = send.buffer.count;
         transfer->claimed.store(0, std::memory_order_relaxed);
         transfer->copied.store(0, std::memory_order_relaxed);
+        transfer->refused.store(0, std::memory_order_relaxed);
     }
     // Before anybody sees it: a quick receiver shall not claim what it cannot read.
     send.transfer->state.store(moves ? TransferState::moving : TransferState::open, std::memory_order_relaxed);
@@ -146,7 +179,10 @@ bool Messages::check(Send &send) {
         finish(send);
         return true;
     case TransferState::shared:
-        help(transfer);
+        if (engine.may_dereference(send.world_rank))
+            help(transfer);
+        else
+            help_process(transfer, send.world_rank);
         return false;
     case TransferState::wanted:
         if (!move_to_arena(send, TransferState::provided)) abort_job_for(no_room);

@@ -38,6 +38,13 @@ enum class TransferState : std::uint32_t {
 /// Both sides copy messages from here on, if both wait: below, agreeing costs more than is won.
 inline constexpr std::int64_t shared_from_bytes = 8192;
 
+/// The same for ranks that copy by calls of the kernel, and what each claims then: a call costs as much as some 8 KiB.
+inline constexpr std::int64_t kernel_shared_from_bytes = 32768;
+constexpr std::int64_t kernel_chunk_of(std::int64_t bytes) {
+    return static_cast<std::int64_t>(
+        whole_lines(static_cast<std::uint64_t>(std::clamp<std::int64_t>(bytes / 4, 16384, 131072))));
+}
+
 /// What each claims at a time: half of a small message; of larger ones pieces that outweigh the claim, and small enough
 /// that nobody waits long for the other's last (bench/messages.cpp: with 4 KiB throughout 64 KiB take 5.9 us, with
 /// these 4.4).
@@ -64,6 +71,8 @@ struct alignas(cache_line) Transfer {
     std::int64_t to_bytes;                                 ///< how much of the message fits
     alignas(cache_line) std::atomic<std::int64_t> claimed; ///< bytes given out for copying, by whole chunks
     std::atomic<std::int64_t> copied;                      ///< bytes that are there
+    /// 0, or 1 + where a chunk begins that the sender has claimed and the kernel did not let it write.
+    std::atomic<std::int64_t> refused;
 
     /// The sender's or the receiver's claim.
     bool claim(TransferState wanted_state) {
@@ -72,15 +81,15 @@ struct alignas(cache_line) Transfer {
                                              std::memory_order_acquire);
     }
 
-    /// Both sides, of a shared transfer: calls `copy(from, to)` for chunks until all are given out; returns how many
-    /// bytes that were.
-    template <class Copy> std::int64_t copy_chunks(std::int64_t all, Copy &&copy) {
-        std::int64_t mine = 0, chunk = chunk_of(all);
+    /// Both sides, of a shared transfer: calls `copy(from, to)` for chunks until all are given out, or until it says
+    /// that it could not; returns how many bytes were copied.
+    template <class Copy> std::int64_t copy_chunks(std::int64_t all, std::int64_t chunk, Copy &&copy) {
+        std::int64_t mine = 0;
         for (;;) {
             std::int64_t from = claimed.fetch_add(chunk, std::memory_order_relaxed);
             if (from >= all) return mine;
             std::int64_t to = std::min(from + chunk, all);
-            copy(from, to);
+            if (!copy(from, to)) return mine;
             mine += to - from;
         }
     }

@@ -26,6 +26,15 @@ def test_ranks_of_both_kinds_meet(mpi_program: MpiProgram, mpirun: MpiRun) -> No
     mpirun("-n", 2, program, ":", "-n", 1, "/bin/sh", "-c", f"{program}; exit $?", ":", "-n", 1, program)
 
 
+@pytest.mark.parametrize("after", [0, 12])
+@pytest.mark.parametrize("whom", ["0", "all"])
+@pytest.mark.parametrize("what", ["read", "write", "both"])
+def test_another_process_that_may_not_be_touched(
+    what: str, whom: str, after: int, mpi_program: MpiProgram, mpirun: MpiRun
+) -> None:
+    mpirun("--ranks", "process", "-n", 2, mpi_program(FOLDER / "refused.cpp"), what, whom, after)
+
+
 @pytest.mark.parametrize(("mode", "standard"), [("shared", 8192), ("process", 16384)])
 def test_the_eager_limit_is_what_mpiexec_tells_and_can_be_set(
     mode: str, standard: int, mpi_program: MpiProgram, mpirun: MpiRun

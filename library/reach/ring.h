@@ -171,10 +171,13 @@ class RingSender {
         return true;
     }
 
-    /// Owns at most so many bytes more of where the next payload will lie. False if there are none left.
+    /// Owns at most so many bytes more of where the next payload will lie, as far as they are free by now. False if
+    /// there are none left.
     bool own_some(std::size_t most) {
         if (own_from_ >= own_until_) return false;
-        std::size_t size = std::min<std::size_t>(own_until_ - own_from_, most);
+        if (own_from_ >= byte_limit_) look_for_room();
+        if (own_from_ >= byte_limit_) return true;
+        std::size_t size = std::min({own_until_ - own_from_, byte_limit_ - own_from_, std::uint64_t{most}});
         own(ring_->payload(own_from_), size);
         own_from_ += size;
         return true;
@@ -189,14 +192,22 @@ class RingSender {
         return ring_->slot(position_);
     }
 
-    /// A contiguous piece of the ring of bytes, whole cache lines; skips the end of the ring if it does not fit.
+    /// Where a contiguous piece of the ring of bytes begins: the end of the ring is skipped if it does not fit there.
+    std::uint64_t next_bytes(std::uint64_t wanted) const {
+        std::uint64_t to_end = ring_->bytes - (byte_position_ & (ring_->bytes - 1));
+        return wanted > to_end ? byte_position_ + to_end : byte_position_;
+    }
+
+    void look_for_room() {
+        byte_limit_ = ring_->bytes_free_until.load(std::memory_order_acquire) + ring_->bytes;
+    }
+
+    /// Such a piece, whole cache lines.
     bool claim_bytes(std::size_t size, std::uint64_t &at) {
         std::uint64_t wanted = whole_lines(size);
-        std::uint64_t start = byte_position_;
-        std::uint64_t to_end = ring_->bytes - (start & (ring_->bytes - 1));
-        if (wanted > to_end) start += to_end;
+        std::uint64_t start = next_bytes(wanted);
         if (start + wanted > byte_limit_) [[unlikely]] {
-            byte_limit_ = ring_->bytes_free_until.load(std::memory_order_acquire) + ring_->bytes;
+            look_for_room();
             if (start + wanted > byte_limit_) return false;
         }
         at = start;
@@ -204,12 +215,10 @@ class RingSender {
         return true;
     }
 
-    /// The next payload may be as large as this one: its lines are to be owned by then, if they are known to be free.
+    /// The next payload may be as large as this one: its lines are to be owned by then.
     void expect(std::size_t size) {
-        own_from_ = own_until_ = byte_position_;
-        std::uint64_t to_end = ring_->bytes - (byte_position_ & (ring_->bytes - 1));
-        if (byte_position_ + whole_lines(size) > byte_limit_ || size > to_end) return;
-        own_until_ += size;
+        own_from_ = next_bytes(whole_lines(size));
+        own_until_ = own_from_ + size;
         own_some(owned_when_sent);
     }
 

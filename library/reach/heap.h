@@ -14,7 +14,7 @@ class ArenaHeap {
   public:
     /// At least `bytes`; nullptr if the arena is used up. Contents are undefined.
     void *allocate(std::size_t bytes);
-    /// Takes back what allocate(bytes) gave. Large blocks give their pages back to the system.
+    /// Takes back what allocate(bytes) gave. Large blocks give their pages back to the system once many are kept.
     void release(void *block, std::size_t bytes);
     /// Bytes handed out at present.
     std::size_t in_use() const {
@@ -28,10 +28,15 @@ class ArenaHeap {
     static std::size_t block_size(std::size_t bytes) {
         return std::bit_ceil(std::max(bytes, std::size_t{1} << smallest_bits));
     }
-    std::vector<void *> &free_blocks(std::size_t size);
+    struct Free {
+        void *block;
+        bool has_pages; ///< of a large block: they are counted in kept_
+    };
+    std::vector<Free> &free_blocks(std::size_t size);
 
-    std::array<std::vector<void *>, 64 - smallest_bits> free_; ///< by power of two
+    std::array<std::vector<Free>, 64 - smallest_bits> free_; ///< by power of two
     std::size_t in_use_ = 0;
+    std::size_t kept_ = 0; ///< bytes of free large blocks that have their pages
 };
 
 } // namespace volley

@@ -38,6 +38,8 @@ class Plant(ABC):
     seconds: ClassVar[float] = 30.0
     """Budget of the study, at most."""
     pin: ClassVar[bool] = True
+    compares: ClassVar[bool] = False
+    """Whether the planted study is compared with one that was made before planting."""
     quick: ClassVar[bool] = False
     """Whether the short suite, which CI runs, has it."""
 

@@ -97,9 +97,10 @@ def run(plant: Plant, display: Display, keep: Path | None = None) -> PlantResult
         place = keep / plant.slug if keep is not None else Path(scratch) / "study"
         try:
             systems = _prepared(plant, display)
+            before = _study(plant, systems, Path(scratch) / "before", display) if plant.compares else None
             with plant.surroundings():
                 folder = _study(plant, systems, place, display)
-                wanted, seen = _planned(plant, folder)
+                wanted, seen = _planned(plant, folder, before)
                 verdicts = conduct(wanted, Silent())
         except SystemUnavailable as problem:
             return PlantResult(plant, (), (), time.monotonic() - started, f"{problem.problem}: {problem.remedy}")
@@ -137,8 +138,9 @@ def _study(plant: Plant, systems: Sequence[System], path: Path, display: Display
     return path
 
 
-def _planned(plant: Plant, path: Path) -> tuple[Plan, tuple[str, ...]]:
-    wanted = plan(path, None, None, None, None, 10 * SECONDS_PER_FINDING, SECONDS_PER_FINDING)
+def _planned(plant: Plant, path: Path, before: Path | None) -> tuple[Plan, tuple[str, ...]]:
+    against = str(before) if before is not None else None
+    wanted = plan(path, None, None, None, against, 10 * SECONDS_PER_FINDING, SECONDS_PER_FINDING)
     seen = tuple(
         f"{one.kind} {one.test} {one.variant} {one.size_from}-{one.size_to} × {one.magnitude:.2f} {one.status}"
         for group in wanted.groups

@@ -323,6 +323,36 @@ class Interrupted(Symptom):
         return [log_factor(one) for one in interruptions(measured.curve, all_late=True)]
 
 
+class Slower(Symptom):
+    """Regression: how much longer the sizes take than the version before took, as the finding remembers it."""
+
+    kinds = ("regression",)
+    MOST_SIZES = 6
+
+    def __init__(self, finding: Finding, curve: CurveData | None) -> None:
+        super().__init__(finding, curve)
+        self.was = {int(size): math.log(value) for size, value in finding.evidence.get("was_ns", {}).items()}
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Some of those that are slower, the largest first: what is slow by itself shows there."""
+        known = sorted(self.was)
+        step = max(1, -(-len(known) // self.MOST_SIZES))
+        return tuple(sorted(known[::-1][::step]))
+
+    @property
+    def expected(self) -> float:
+        """What these sizes showed."""
+        rows = {} if self.curve is None else dict(zip(self.curve.sizes.tolist(), self.curve.log_ns.T, strict=True))
+        shifts = [float(np.nanmedian(rows[size])) - self.was[size] for size in self.sizes if size in rows]
+        return float(np.mean(shifts)) if shifts else super().expected
+
+    def amounts(self, measured: Measured) -> list[float]:
+        """Log of the ratio to the time before, the mean over sizes."""
+        rows = [{size: row[size] for size in self.sizes if size in row} for row in launch_rows(measured)]
+        return [float(np.mean([value - self.was[size] for size, value in row.items()])) for row in rows if row]
+
+
 class RankCollapse(Symptom):
     """Rank collapse: how much longer operations take than a smaller world's do, with the growth of traffic."""
 
@@ -354,7 +384,7 @@ class RankCollapse(Symptom):
         return [float(np.mean([row[one] - self.reference[one] for one in row])) + smaller for row in rows if row]
 
 
-KINDS: tuple[type[Symptom], ...] = (Edge, Spike, Stall, Modes, Drift, Spread, Frozen, RankCollapse)
+KINDS: tuple[type[Symptom], ...] = (Edge, Spike, Stall, Modes, Drift, Spread, Frozen, Slower, RankCollapse)
 
 
 def symptom_of(finding: Finding, curve: CurveData | None, others: Sequence[CurveData] = ()) -> Symptom | None:

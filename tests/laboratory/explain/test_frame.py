@@ -6,7 +6,10 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
+import numpy as np
 import pytest
 from volley.detect import Finding, Material
 from volley.explain import Cause, Examination, Explainer, Suspicion, causes, explain, places
@@ -15,6 +18,7 @@ from volley.explain.case import Contrast
 from volley.explain.experiment import Arm, Bench, Measured
 from volley.explain.plant import plants
 from volley.explain.scene import Scene
+from volley.explain.symptom import symptom_of
 from volley.explain.words import lines
 from volley.progress import Silent
 from volley.systems import resolve
@@ -89,6 +93,20 @@ def test_an_effect_that_is_not_there_cannot_be_removed() -> None:
     gone = contrast((0.1, 0.05, 0.0), (0.0, 0.0, 0.0))
     assert not gone.reproduced
     assert gone.removed is None
+
+
+def test_a_regression_is_measured_against_what_the_older_version_took() -> None:
+    was = {65536: 10e3, 262144: 40e3, 1048576: 200e3}
+    slower = Finding(
+        "regression", "mpich==5.0.2/shm", "pingpong", 65536, 1048576, 2.0, (1.8, 2.2), 0.99, evidence={"was_ns": was}
+    )
+    symptom = symptom_of(slower, None)
+    assert symptom is not None
+    assert symptom.sizes == tuple(was)
+    assert symptom.expected == pytest.approx(math.log(2))
+    twice, alike = ([math.log(factor * value) for value in was.values()] for factor in (2, 1))
+    curve = SimpleNamespace(sizes=np.array(list(was)), log_ns=np.array([twice, alike]))
+    assert symptom.amounts(cast(Measured, SimpleNamespace(curve=curve))) == pytest.approx([math.log(2), 0.0])
 
 
 @pytest.mark.parametrize("edge", [40000, 65536, 100000])

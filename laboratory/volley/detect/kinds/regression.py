@@ -121,6 +121,7 @@ def _finding(one: Contest, effect: float) -> Finding:
     slower = one.sizes[one.shifts > effect / 2]
     first, last = (int(slower[0]), int(slower[-1])) if len(slower) else (int(one.sizes[0]), int(one.sizes[-1]))
     worst = int(one.sizes[one.shifts.argmax()])
+    was = np.exp(np.nanmedian(one.old.log_ns, axis=0))
     return Finding(
         "regression",
         one.new.system,
@@ -138,6 +139,11 @@ def _finding(one: Contest, effect: float) -> Finding:
             "sizes": len(one.sizes),
             "worst_size": worst,
             "versions": [one.old.system, one.new.system],
+            "was_ns": {
+                int(size): round(float(value), 1)
+                for size, value in zip(one.old.sizes, was, strict=True)
+                if first <= size <= last and size in one.sizes
+            },
         },
         variant=one.new.variant,
         ranks=one.new.ranks,

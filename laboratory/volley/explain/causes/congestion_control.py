@@ -38,6 +38,7 @@ OUT_OF_ORDER_COUNTED = 8.0
 LEFT = 0.4
 """Share of the segments out of order that may be left with the effect gone."""
 LAUNCHES = 6
+KINDS = ("step", "plateau", "collapse", "spike", "bimodal", "stall", "launch effect", "drift", "regression")
 
 
 class CongestionControl(Cause):
@@ -51,7 +52,7 @@ class CongestionControl(Cause):
 
     def suspect(self, finding: Finding, scene: Scene) -> Suspicion | None:
         """Large messages on TCP under bbr; the more so if segments arrived out of order."""
-        if finding.kind not in ("step", "plateau", "collapse", "spike", "bimodal", "stall", "launch effect", "drift"):
+        if finding.kind not in KINDS:
             return None
         if not scene.uses_tcp(finding):
             return None

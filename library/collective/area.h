@@ -14,6 +14,7 @@
 
 #include "boot/job.h"
 #include "core/communicator.h"
+#include "core/datatype/checked.h"
 #include "core/engine.h"
 
 #include <atomic>
@@ -38,13 +39,17 @@ struct alignas(cache_line) MeetingLine {
 /// Plain data in the arena; the slots follow it.
 struct CollectiveArea {
     static constexpr std::uint64_t depth = 4;
-    static constexpr std::size_t result_bytes = 8192;
+    static constexpr std::size_t result_bytes = 16384;
+    static constexpr std::size_t by_last_bytes = 8192; ///< up to here the last to come may make a result for all
 
     struct alignas(cache_line) Arrivals {
         std::atomic<std::uint64_t> count; ///< in all counted meetings whose number among these, modulo depth, this is
     };
 
     static constexpr int few_ranks = 8; ///< so many may exchange: each reads from each
+    /// What one of few ranks may post that does not fit into its slot, in a part of `result` of its own. For more, two
+    /// meetings and reading where it lies take less (volley study, allgather of 1 KiB: 0.78 us posted, 0.6 read).
+    static constexpr std::size_t room_bytes = result_bytes / (few_ranks * depth);
 
     std::uint32_t ranks;
     std::atomic<std::uint32_t> leavers; ///< ranks that do not need it any more
@@ -85,7 +90,24 @@ class Meeting {
             .slots()[static_cast<std::uint64_t>(rank) * CollectiveArea::depth + number_ % CollectiveArea::depth];
     }
 
-    /// What the own slot holds may be read now, before this rank arrives.
+    /// Data so small that every rank's can be posted, in its slot or its room.
+    static bool fits(const Communicator &communicator, Count bytes) {
+        return bytes <=
+               static_cast<Count>(exchanges(communicator) ? CollectiveArea::room_bytes : MeetingLine::inline_bytes);
+    }
+    /// Where that is, of so many bytes.
+    unsigned char *data(int rank, Count bytes) {
+        if (bytes <= static_cast<Count>(MeetingLine::inline_bytes)) return slot(rank).data;
+        auto number = static_cast<std::uint64_t>(rank) * CollectiveArea::depth + number_ % CollectiveArea::depth;
+        return area_.result + number * CollectiveArea::room_bytes;
+    }
+    /// Where this rank's is to be written.
+    unsigned char *own_data(Count bytes) {
+        own_bytes_ = bytes;
+        return data(communicator_.rank(), bytes);
+    }
+
+    /// What the own slot and room hold may be read now, before this rank arrives.
     void post();
     /// Until that rank has posted.
     void wait_for_post(int rank);
@@ -148,6 +170,7 @@ class Meeting {
     CollectiveArea &area_;
     const WaitingFor &about_;
     std::uint64_t number_;
+    Count own_bytes_ = 0; ///< in own_data()
 };
 
 } // namespace volley

@@ -67,10 +67,6 @@ WaitingFor about(const Communicator &communicator, int root, Count count, MPI_Da
     return {root, 0, communicator.context(Traffic::collective), count, reinterpret_cast<std::uintptr_t>(type)};
 }
 
-bool fits_in_slot(Count bytes) {
-    return bytes <= static_cast<Count>(MeetingLine::inline_bytes);
-}
-
 bool is_pair_of_long(const Communicator &communicator, Count bytes) {
     return communicator.size() == 2 && bytes >= pair_bytes && !engine.crowded();
 }
@@ -98,10 +94,10 @@ bool shared_broadcast(Communicator &communicator, int &code, const Passed &passe
     WaitingFor waiting = about(communicator, root, passed.count, passed.type);
     Meeting meeting(communicator, waiting);
     MeetingLine &slot = meeting.slot(root);
-    bool small = fits_in_slot(bytes);
+    bool small = Meeting::fits(communicator, bytes);
     if (communicator.rank() == root) {
         if (small)
-            pack_bytes(block, bytes, slot.data);
+            pack_bytes(block, bytes, meeting.own_data(bytes));
         else
             slot.as<Location>() = location_of(block);
         meeting.post();
@@ -113,7 +109,7 @@ bool shared_broadcast(Communicator &communicator, int &code, const Passed &passe
     }
     meeting.wait_for_post(root);
     if (small) {
-        unpack_bytes(slot.data, bytes, block);
+        unpack_bytes(meeting.data(root, bytes), bytes, block);
     } else {
         Location from = slot.as<Location>();
         code = copy_checked(typed(from), from.count * from.plan->size, typed(block), bytes);
@@ -145,17 +141,17 @@ void with_root(Communicator &communicator, const WaitingFor &waiting, const Bloc
     meeting.arrive_and_go();
 }
 
-/// Blocks so small that each is in a slot: only the root waits.
-void gather_in_slots(Communicator &communicator, const WaitingFor &waiting, const Block &own, const Blocks &all,
-                     Count bytes, int root) {
+/// Blocks so small that each is posted: only the root waits.
+void gather_posts(Communicator &communicator, const WaitingFor &waiting, const Block &own, const Blocks &all,
+                  Count bytes, int root) {
     Meeting meeting(communicator, waiting);
     if (communicator.rank() != root) {
-        pack_bytes(own, bytes, meeting.own().data);
+        pack_bytes(own, bytes, meeting.own_data(bytes));
         return meeting.hand_in();
     }
     meeting.collect();
     for (int i = 0; i < communicator.size(); ++i)
-        if (i != root) unpack_bytes(meeting.slot(i).data, bytes, all[i]);
+        if (i != root) unpack_bytes(meeting.data(i, bytes), bytes, all[i]);
     if (own.type != nullptr) copy(typed(own), typed(all[root]), bytes);
 }
 
@@ -179,8 +175,8 @@ bool gather(Communicator &communicator, int &code, const Passed &passed_own, con
     if constexpr (std::is_same_v<PassedAll, Passed>) {
         Count bytes = is_root ? all[root].bytes() : own.bytes();
         if (bytes == 0) return true;
-        if (fits_in_slot(bytes)) {
-            gather_in_slots(communicator, waiting, own, all, bytes, root);
+        if (Meeting::fits(communicator, bytes)) {
+            gather_posts(communicator, waiting, own, all, bytes, root);
             return true;
         }
     }
@@ -217,13 +213,13 @@ bool scatter(Communicator &communicator, int &code, const PassedAll &passed_all,
     return true;
 }
 
-/// Blocks so small that each is in a slot.
-void allgather_in_slots(Communicator &communicator, const WaitingFor &waiting, const Block &own, const Blocks &all,
-                        Count bytes) {
+/// Blocks so small that each is posted.
+void allgather_posts(Communicator &communicator, const WaitingFor &waiting, const Block &own, const Blocks &all,
+                     Count bytes) {
     Meeting meeting(communicator, waiting);
-    pack_bytes(own, bytes, meeting.own().data);
+    pack_bytes(own, bytes, meeting.own_data(bytes));
     meeting.meet();
-    for (int i = 0; i < communicator.size(); ++i) unpack_bytes(meeting.slot(i).data, bytes, all[i]);
+    for (int i = 0; i < communicator.size(); ++i) unpack_bytes(meeting.data(i, bytes), bytes, all[i]);
 }
 
 /// Whoever comes last puts all blocks together.
@@ -276,23 +272,24 @@ bool allgather(Communicator &communicator, int &code, const Passed &passed_own, 
     WaitingFor waiting = about(communicator, MPI_ANY_SOURCE, passed_own.count, passed_own.type);
     Count bytes = all.uniform() ? all[0].bytes() : -1;
     if (bytes == 0) return true;
-    if (bytes > 0 && fits_in_slot(bytes))
-        allgather_in_slots(communicator, waiting, own, all, bytes);
+    if (bytes > 0 && Meeting::fits(communicator, bytes))
+        allgather_posts(communicator, waiting, own, all, bytes);
     else if (bytes > 0 && !exchanges(communicator) &&
-             bytes * communicator.size() <= static_cast<Count>(CollectiveArea::result_bytes))
+             bytes * communicator.size() <= static_cast<Count>(CollectiveArea::by_last_bytes))
         allgather_by_last(communicator, waiting, own, all, bytes);
     else
         code = allgather_directly(communicator, waiting, own, all, in_place);
     return true;
 }
 
-void alltoall_in_slots(Communicator &communicator, const WaitingFor &waiting, const Blocks &from, const Blocks &to,
-                       Count bytes) {
+void alltoall_posts(Communicator &communicator, const WaitingFor &waiting, const Blocks &from, const Blocks &to,
+                    Count bytes) {
     int rank = communicator.rank(), size = communicator.size();
     Meeting meeting(communicator, waiting);
-    for (int i = 0; i < size; ++i) pack_bytes(from[i], bytes, meeting.own().data + i * bytes);
+    unsigned char *own = meeting.own_data(bytes * size);
+    for (int i = 0; i < size; ++i) pack_bytes(from[i], bytes, own + i * bytes);
     meeting.meet();
-    for (int i = 0; i < size; ++i) unpack_bytes(meeting.slot(i).data + rank * bytes, bytes, to[i]);
+    for (int i = 0; i < size; ++i) unpack_bytes(meeting.data(i, bytes * size) + rank * bytes, bytes, to[i]);
 }
 
 /// Whoever comes last gets everyone's blocks, row by row; each rank takes its column.
@@ -342,10 +339,10 @@ bool alltoall(Communicator &communicator, int &code, const PassedAll &passed_fro
     WaitingFor waiting = about(communicator, MPI_ANY_SOURCE, 0, MPI_DATATYPE_NULL);
     Count bytes = from.uniform() ? from[0].bytes() : -1, size = communicator.size();
     if (bytes == 0) return true;
-    if (bytes > 0 && fits_in_slot(bytes * size))
-        alltoall_in_slots(communicator, waiting, from, to, bytes);
+    if (bytes > 0 && Meeting::fits(communicator, bytes * size))
+        alltoall_posts(communicator, waiting, from, to, bytes);
     else if (bytes > 0 && !exchanges(communicator) &&
-             bytes * size * size <= static_cast<Count>(CollectiveArea::result_bytes))
+             bytes * size * size <= static_cast<Count>(CollectiveArea::by_last_bytes))
         alltoall_by_last(communicator, waiting, from, to, bytes);
     else
         code = alltoall_directly(communicator, waiting, from, to);

@@ -11,7 +11,7 @@ namespace {
 
 /// Up to here the last to come reduces everything. With a core for each rank it should leave some work to others.
 constexpr Count by_last_bytes = 2048;
-constexpr Count crowded_by_last_bytes = CollectiveArea::result_bytes;
+constexpr Count crowded_by_last_bytes = CollectiveArea::by_last_bytes;
 
 /// Pieces of a long vector: source, result and what is written stay in a first-level cache.
 constexpr Count piece_bytes = 8192;
@@ -39,12 +39,8 @@ struct Shared {
     }
 };
 
-bool fits_in_slot(Count bytes) {
-    return bytes <= static_cast<Count>(MeetingLine::inline_bytes);
-}
-
-bool is_for_last(Count bytes) {
-    return bytes <= (engine.crowded() ? crowded_by_last_bytes : by_last_bytes);
+bool is_for_last(const Communicator &communicator, Count bytes) {
+    return !exchanges(communicator) && bytes <= (engine.crowded() ? crowded_by_last_bytes : by_last_bytes);
 }
 
 /// The library's loops only: a user's function may want its operands in order, and to itself.
@@ -70,9 +66,10 @@ template <class Source> void join_all(const Shared &shared, int size, void *out,
     shared.reduction.join_all(sources, size, out, count);
 }
 
-/// The operands are in the slots.
-void join_slots(Shared &shared, Meeting &meeting, int size, void *out) {
-    join_all(shared, size, out, shared.count, [&](int i) { return static_cast<const void *>(meeting.slot(i).data); });
+/// The operands are posted.
+void join_posts(Shared &shared, Meeting &meeting, int size, void *out) {
+    join_all(shared, size, out, shared.count,
+             [&](int i) { return static_cast<const void *>(meeting.data(i, shared.bytes())); });
 }
 
 /// The slots say where the operands are.
@@ -103,16 +100,16 @@ std::pair<Count, Count> own_slice(const Shared &shared) {
             std::min(shared.count, lines * (rank + 1) / size * line)};
 }
 
-void allreduce_in_slots(Shared &shared) {
+void allreduce_posts(Shared &shared) {
     Meeting meeting(shared.communicator, shared.waiting);
-    copy_bytes(meeting.own().data, shared.buffers.own, shared.bytes());
-    alignas(16) unsigned char own_result[MeetingLine::inline_bytes];
+    copy_bytes(meeting.own_data(shared.bytes()), shared.buffers.own, shared.bytes());
+    alignas(16) unsigned char own_result[CollectiveArea::room_bytes];
     unsigned char *result = exchanges(shared.communicator) ? own_result : meeting.area().small_result;
     if (exchanges(shared.communicator)) {
         meeting.meet(); // each joins them all, in the same order
-        join_slots(shared, meeting, shared.communicator.size(), result);
+        join_posts(shared, meeting, shared.communicator.size(), result);
     } else if (meeting.arrive()) {
-        join_slots(shared, meeting, shared.communicator.size(), result);
+        join_posts(shared, meeting, shared.communicator.size(), result);
         meeting.conclude();
     } else {
         meeting.wait();
@@ -147,13 +144,13 @@ void allreduce_directly(Shared &shared) {
     Meeting(shared.communicator, shared.waiting).meet();
 }
 
-void reduce_in_slots(Shared &shared, int root) {
+void reduce_posts(Shared &shared, int root) {
     Meeting meeting(shared.communicator, shared.waiting);
-    copy_bytes(meeting.own().data, shared.buffers.own, shared.bytes());
+    copy_bytes(meeting.own_data(shared.bytes()), shared.buffers.own, shared.bytes());
     if (shared.communicator.rank() != root) return meeting.hand_in();
     meeting.collect();
-    alignas(16) unsigned char result[MeetingLine::inline_bytes];
-    join_slots(shared, meeting, shared.communicator.size(), result);
+    alignas(16) unsigned char result[CollectiveArea::room_bytes];
+    join_posts(shared, meeting, shared.communicator.size(), result);
     copy_bytes(shared.buffers.result, result, shared.bytes());
 }
 
@@ -214,9 +211,9 @@ bool shared_allreduce(Communicator &communicator, int &code, const PassedOperand
     if (code != MPI_SUCCESS || own.count == 0) return true;
     Shared shared =
         make_shared(communicator, operation, own, static_cast<char *>(passed.result), MPI_ANY_SOURCE, passed.type);
-    if (fits_in_slot(shared.bytes()))
-        allreduce_in_slots(shared);
-    else if (is_for_last(shared.bytes()))
+    if (Meeting::fits(communicator, shared.bytes()))
+        allreduce_posts(shared);
+    else if (is_for_last(communicator, shared.bytes()))
         reduce_by_last(shared, true);
     else
         allreduce_directly(shared);
@@ -240,9 +237,9 @@ bool shared_reduce(Communicator &communicator, int &code, const PassedOperands &
     code = arguments.code();
     if (code != MPI_SUCCESS || own.count == 0) return true;
     Shared shared = make_shared(communicator, operation, own, result.address, root, passed.type);
-    if (fits_in_slot(shared.bytes()))
-        reduce_in_slots(shared, root);
-    else if (is_for_last(shared.bytes()))
+    if (Meeting::fits(communicator, shared.bytes()))
+        reduce_posts(shared, root);
+    else if (is_for_last(communicator, shared.bytes()))
         reduce_by_last(shared, is_root);
     else
         reduce_directly(shared, root);
@@ -286,14 +283,14 @@ bool shared_scan(Communicator &communicator, int &code, const PassedOperands &pa
     if (code != MPI_SUCCESS || own.count == 0) return true;
     Shared shared =
         make_shared(communicator, operation, own, static_cast<char *>(passed.result), MPI_ANY_SOURCE, passed.type);
-    if (!fits_in_slot(shared.bytes())) return false;
+    if (!Meeting::fits(communicator, shared.bytes())) return false;
     Meeting meeting(communicator, shared.waiting);
-    copy_bytes(meeting.own().data, shared.buffers.own, shared.bytes());
+    copy_bytes(meeting.own_data(shared.bytes()), shared.buffers.own, shared.bytes());
     meeting.meet();
     int sources = communicator.rank() + (exclusive ? 0 : 1);
     if (sources == 0) return true;
-    alignas(16) unsigned char result[MeetingLine::inline_bytes];
-    join_slots(shared, meeting, sources, result);
+    alignas(16) unsigned char result[CollectiveArea::room_bytes];
+    join_posts(shared, meeting, sources, result);
     copy_bytes(shared.buffers.result, result, shared.bytes());
     return true;
 }

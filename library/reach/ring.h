@@ -38,9 +38,6 @@ enum class MessageKind : std::uint8_t {
 
 inline constexpr std::size_t inline_bytes = 40;
 
-/// Payloads up to here are handed down (reach/lines.h): 64 B to 512 B take 0.75 of the time.
-inline constexpr std::size_t handed_down = 512;
-
 /// How much of the next payload's room is owned ahead (reach/lines.h) at once, and at a time while the rank waits. A
 /// core has some sixteen places for lines under way; with more than these, what it wants to read meanwhile has to wait
 /// (bench/messages.cpp: all at once, 1 KiB takes 0.42 us instead of 0.38, and exchanged by both 0.80 instead of 0.60).

@@ -11,7 +11,7 @@ PYTHON ?= python3
 VENV := .venv
 PREFIX := $(CURDIR)/build/prefix
 ARGS ?=
-C_SOURCES := $(wildcard laboratory/volley/tests/*.[ch] laboratory/volley/shims/*.c) $(shell find library bench -name '*.h' -o -name '*.cpp')
+C_SOURCES := $(wildcard laboratory/volley/tests/*.[ch] laboratory/volley/shims/*.c laboratory/volley/systems/*.c) $(shell find library bench -name '*.h' -o -name '*.cpp')
 SOURCES := pyproject.toml CMakeLists.txt README.md \
   $(shell find abi include laboratory library -type f -not -name '*.pyc' -not -name '*_test.cpp' 2>/dev/null)
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
-from volley.systems import flavours
+from volley.systems import control_variables, flavours
 from volley.systems import settings as setting
 from volley.systems.base import Command, System
 
@@ -67,9 +67,13 @@ class MpiexecSystem(System):
         return replace(command, environment=setting.joined(command.environment, own))
 
     def knobs(self) -> dict[str, str]:
-        """By the tool of that kind of MPI, and over it what is set here."""
+        """By the tool of that kind of MPI, or where it has none by MPI_T; and over it what is set here."""
         own = {name: value for name, value in self.settings.items() if not setting.is_shim(name)}
-        return {**self.flavour.knobs(self.where, self.transport, self.keep_loader), **own}
+        told = self.flavour.knobs(self.where, self.transport, self.keep_loader)
+        if not told or "error" in told:
+            inside = control_variables.read(self)
+            told = inside if "error" not in inside else told or inside
+        return {**told, **own}
 
     @contextlib.contextmanager
     def session(self) -> Iterator[None]:

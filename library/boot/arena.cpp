@@ -80,7 +80,7 @@ Arena::Arena(int ranks) {
     head_->ranks = count;
     const Settings settings = read_settings();
     head_->cpus = settings.usable_cpus();
-    head_->cores = settings.usable_cores();
+    head_->cores = settings.allowed_cores();
     name.copy(head_->job, description_bytes - 1);
     head_->records = page;
     for (int rank = 0; rank < ranks; ++rank) new (&record(rank)) RankRecord{};

@@ -97,10 +97,10 @@ std::uint32_t usable_cpus() {
     return static_cast<std::uint32_t>(std::max(1.0, std::ceil(std::min(allowed, quota_cpus()))));
 }
 
-std::uint32_t usable_cores() {
+std::uint32_t allowed_cores() {
     std::set<std::pair<int, int>> cores;
     for (const Processor &one : allowed_processors()) cores.emplace(one.package, one.core);
-    return std::clamp(static_cast<std::uint32_t>(cores.size()), 1u, usable_cpus());
+    return static_cast<std::uint32_t>(std::max<std::size_t>(1, cores.size()));
 }
 
 } // namespace volley

@@ -20,7 +20,7 @@ std::vector<Processor> allowed_processors();
 /// above) allow, rounded up; at least 1.
 std::uint32_t usable_cpus();
 
-/// As many ranks can run on cores of their own, sharing none with another's hardware thread; at most usable_cpus().
-std::uint32_t usable_cores();
+/// How many cores the affinity mask allows, hardware threads of one counted once; at least 1.
+std::uint32_t allowed_cores();
 
 } // namespace volley

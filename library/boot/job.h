@@ -109,7 +109,7 @@ struct alignas(cache_line) ArenaHead {
     std::uint64_t bytes;         ///< size of the mapping; touched as needed
     std::uint32_t ranks;         ///< of the whole world
     std::uint32_t cpus;          ///< that the job may use on this host (affinity and quota)
-    std::uint32_t cores;         ///< the same, hardware threads of one core counted once
+    std::uint32_t cores;         ///< that they belong to (affinity alone): hardware threads counted once
     char job[description_bytes]; ///< unique name of the job
     std::uint64_t records;       ///< offset of RankRecord[ranks]
     /// Offset of the first byte not yet given out; advanced by atomic addition, never back.

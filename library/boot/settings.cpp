@@ -52,8 +52,8 @@ std::uint32_t Settings::usable_cpus() const {
     return cpus ? *cpus : volley::usable_cpus();
 }
 
-std::uint32_t Settings::usable_cores() const {
-    return cpus ? *cpus : volley::usable_cores();
+std::uint32_t Settings::allowed_cores() const {
+    return cpus ? *cpus : volley::allowed_cores();
 }
 
 } // namespace volley

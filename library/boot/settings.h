@@ -29,9 +29,9 @@ struct Settings {
     /// or do not.
     std::string text(bool shared) const;
 
-    /// Processors, and cores among them (boot/cpus.h), for a job on this host.
+    /// Processors, and the cores they belong to (boot/cpus.h), for a job on this host.
     std::uint32_t usable_cpus() const;
-    std::uint32_t usable_cores() const;
+    std::uint32_t allowed_cores() const;
 };
 
 /// Reads the environment. Throws Error for a value that means nothing.

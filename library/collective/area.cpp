@@ -88,8 +88,8 @@ void Meeting::wake_others() {
 
 void Meeting::post() {
     // Lines of a room are the others' next; a slot's is asked for all the time.
-    if (own_bytes_ > static_cast<Count>(MeetingLine::inline_bytes) && own_bytes_ <= static_cast<Count>(handed_down) &&
-        engine.has_own_core())
+    static_assert(CollectiveArea::room_bytes <= handed_down);
+    if (own_bytes_ > static_cast<Count>(MeetingLine::inline_bytes) && engine.has_own_core())
         hand_down(data(communicator_.rank(), own_bytes_), static_cast<std::size_t>(own_bytes_));
     own().posted.store(number_ + 1, std::memory_order_release);
     wake_others();

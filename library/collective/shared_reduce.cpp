@@ -103,12 +103,14 @@ std::pair<Count, Count> own_slice(const Shared &shared) {
 void allreduce_posts(Shared &shared) {
     Meeting meeting(shared.communicator, shared.waiting);
     copy_bytes(meeting.own_data(shared.bytes()), shared.buffers.own, shared.bytes());
-    alignas(16) unsigned char own_result[CollectiveArea::room_bytes];
-    unsigned char *result = exchanges(shared.communicator) ? own_result : meeting.area().small_result;
     if (exchanges(shared.communicator)) {
         meeting.meet(); // each joins them all, in the same order
-        join_posts(shared, meeting, shared.communicator.size(), result);
-    } else if (meeting.arrive()) {
+        alignas(16) unsigned char own_result[CollectiveArea::room_bytes];
+        join_posts(shared, meeting, shared.communicator.size(), own_result);
+        return copy_bytes(shared.buffers.result, own_result, shared.bytes());
+    }
+    unsigned char *result = meeting.area().small_result;
+    if (meeting.arrive()) {
         join_posts(shared, meeting, shared.communicator.size(), result);
         meeting.conclude();
     } else {

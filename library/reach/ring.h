@@ -148,11 +148,9 @@ class RingSender {
             if (size <= handed_down && apart_) hand_down(payload, size);
             // Not before: the slot's line, which the receiver has, holds up what is stored after it.
             slot->payload_position = at;
-            publish(slot, envelope, MessageKind::eager, size);
-            if (apart_) expect(size);
-            return true;
         }
         publish(slot, envelope, MessageKind::eager, size);
+        if (size > inline_bytes && apart_) expect(size);
         return true;
     }
 

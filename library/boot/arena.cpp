@@ -74,7 +74,6 @@ Arena::Arena(int ranks) {
         throw system_error("cannot give the memory ranks share its size, " + std::to_string(bytes / mebi) + " MiB");
     const auto count = static_cast<std::uint32_t>(ranks);
     head_ = new (map(file_.get(), bytes)) ArenaHead{};
-    head_->magic = arena_magic;
     head_->address = address();
     head_->bytes = bytes;
     head_->ranks = count;
@@ -86,6 +85,7 @@ Arena::Arena(int ranks) {
     for (int rank = 0; rank < ranks; ++rank) new (&record(rank)) RankRecord{};
     const std::uint64_t end = head_->records + count * sizeof(RankRecord);
     head_->next_free = (end + page - 1) / page * page;
+    head_->magic.store(arena_magic, std::memory_order_release);
 }
 
 Arena::~Arena() {

@@ -31,7 +31,7 @@ constexpr std::uint64_t whole_lines(std::uint64_t bytes) {
     return (bytes + cache_line - 1) / cache_line * cache_line;
 }
 
-inline constexpr std::uint64_t arena_magic = 0x59454c4c4f56'02; ///< "VOLLEY", layout 2
+inline constexpr std::uint64_t arena_magic = 0x59454c4c4f56'03; ///< "VOLLEY", layout 3
 inline constexpr std::size_t description_bytes = 64;
 
 /// How a rank's memory can be reached by the others on its host.
@@ -51,7 +51,7 @@ enum class RankState : std::uint32_t {
 
 /// What a rank that waits waits for: which fields of its Activity mean something.
 enum class WaitKind : std::uint32_t {
-    unknown = 0,    ///< something else, or one of several requests
+    unknown = 0,    ///< something else
     receive = 1,    ///< a message from `peer`
     send = 2,       ///< that `peer` receives a message
     step = 3,       ///< a message of a collective operation; `tag` is the operation's number in `context`
@@ -59,7 +59,16 @@ enum class WaitKind : std::uint32_t {
     /// Others in a meeting (collective/area.h); `tag` is its number in `context`, `peer` the root of the operation,
     /// `world_peer` a rank whose post it waits for, or -1: all are to arrive.
     meeting = 5,
+    one_of = 6, ///< one of several requests: Activity's alternatives
 };
+
+/// One of several requests any of which would end a wait; fields as in Activity.
+struct Alternative {
+    std::atomic<WaitKind> kind;
+    std::atomic<std::int32_t> peer, world_peer, tag;
+    std::atomic<std::uint32_t> context;
+};
+inline constexpr std::size_t most_alternatives = 8; ///< that are told one by one
 
 /// What a rank is doing, for mpitask and for the message when a job ends badly. Written by its rank with
 /// relaxed stores around each blocking call, read by anyone; a torn reading is possible and harmless.
@@ -76,6 +85,8 @@ struct Activity {
     // Of the collective operation the rank is in, or waits for; its count and datatype are those above.
     std::atomic<std::uint32_t> collective; ///< context number
     std::atomic<std::int32_t> root;        ///< or MPI_ANY_SOURCE: it has none
+    std::atomic<std::uint32_t> requests;   ///< of a wait for one of them; the first are told in `alternatives`
+    Alternative alternatives[most_alternatives];
 };
 
 /// One per rank, in the arena, each on cache lines of its own.
@@ -104,14 +115,14 @@ struct alignas(cache_line) RankRecord {
 
 /// The first page of the arena.
 struct alignas(cache_line) ArenaHead {
-    std::uint64_t magic;         ///< arena_magic
-    std::uint64_t address;       ///< where it is mapped in every rank
-    std::uint64_t bytes;         ///< size of the mapping; touched as needed
-    std::uint32_t ranks;         ///< of the whole world
-    std::uint32_t cpus;          ///< that the job may use on this host (affinity and quota)
-    std::uint32_t cores;         ///< that they belong to (affinity alone): hardware threads counted once
-    char job[description_bytes]; ///< unique name of the job
-    std::uint64_t records;       ///< offset of RankRecord[ranks]
+    std::atomic<std::uint64_t> magic; ///< arena_magic once all that follows is there; 0 before
+    std::uint64_t address;            ///< where it is mapped in every rank
+    std::uint64_t bytes;              ///< size of the mapping; touched as needed
+    std::uint32_t ranks;              ///< of the whole world
+    std::uint32_t cpus;               ///< that the job may use on this host (affinity and quota)
+    std::uint32_t cores;              ///< that they belong to (affinity alone): hardware threads counted once
+    char job[description_bytes];      ///< unique name of the job
+    std::uint64_t records;            ///< offset of RankRecord[ranks]
     /// Offset of the first byte not yet given out; advanced by atomic addition, never back.
     alignas(cache_line) std::atomic<std::uint64_t> next_free;
     /// Offset of what the ranks' libraries share (core/job_shared.h); 0 until the first of them has made it.

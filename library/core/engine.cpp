@@ -56,6 +56,20 @@ void Engine::publish_wait(const WaitingFor &about) {
     activity.since_ns.store(clock_ns(), std::memory_order_relaxed);
 }
 
+void Engine::publish_wait(const WaitingForOne &about) {
+    if (about.requests == 1) return publish_wait(about.first[0]);
+    Activity &activity = own->activity;
+    for (std::size_t i = 0; i < std::min<std::size_t>(about.requests, most_alternatives); ++i) {
+        activity.alternatives[i].kind.store(about.first[i].kind, std::memory_order_relaxed);
+        activity.alternatives[i].peer.store(about.first[i].peer, std::memory_order_relaxed);
+        activity.alternatives[i].world_peer.store(about.first[i].world_peer, std::memory_order_relaxed);
+        activity.alternatives[i].tag.store(about.first[i].tag, std::memory_order_relaxed);
+        activity.alternatives[i].context.store(about.first[i].context, std::memory_order_relaxed);
+    }
+    activity.requests.store(about.requests, std::memory_order_relaxed);
+    publish_wait(WaitingFor{.kind = WaitKind::one_of});
+}
+
 void Engine::end_wait() {
     own->activity.since_ns.store(0, std::memory_order_relaxed);
 }

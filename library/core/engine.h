@@ -42,6 +42,12 @@ struct WaitingFor {
     std::int32_t world_peer = -1; ///< rank in the job
 };
 
+/// One of several requests.
+struct WaitingForOne {
+    std::uint32_t requests = 0;
+    WaitingFor first[most_alternatives];
+};
+
 class Engine {
   public:
     // Set by boot before anything else runs.
@@ -73,23 +79,11 @@ class Engine {
     /// must become true through messages, enlisted operations, or memory that another rank changes *before it calls
     /// wake_rank()* for this one. `about` is published once the wait is not a short one.
     template <class Ready> void wait_until(Ready &&ready, const WaitingFor &about = {}) {
-        if (ready()) return;
-        Wait wait(*own, patience, fences);
-        bool published = false;
-        for (;;) {
-            bool moved = progress();
-            if (ready()) break;
-            if (moved) {
-                wait.moved();
-                continue;
-            }
-            if (!published && wait.is_long()) {
-                publish_wait(about);
-                published = true;
-            }
-            wait.step([&] { return progress() || ready(); }, lock);
-        }
-        if (published) end_wait();
+        wait_and_tell(ready, [&] { publish_wait(about); });
+    }
+    /// The same for a call that one of several requests ends. `told` gives what they wait for when it is called.
+    template <class Ready, class Told> void wait_until_one(Ready &&ready, Told &&told) {
+        wait_and_tell(ready, [&] { publish_wait(told()); });
     }
 
     /// Called after changing memory another rank may be waiting on.
@@ -128,7 +122,27 @@ class Engine {
     FenceKind fences = FenceKind::undecided;
 
   private:
+    template <class Ready, class Publish> void wait_and_tell(Ready &&ready, Publish &&publish) {
+        if (ready()) return;
+        Wait wait(*own, patience, fences);
+        bool published = false;
+        for (;;) {
+            bool moved = progress();
+            if (ready()) break;
+            if (moved) {
+                wait.moved();
+                continue;
+            }
+            if (!published && wait.is_long()) {
+                publish();
+                published = true;
+            }
+            wait.step([&] { return progress() || ready(); }, lock);
+        }
+        if (published) end_wait();
+    }
     void publish_wait(const WaitingFor &about);
+    void publish_wait(const WaitingForOne &about);
     void end_wait();
 
     Progressive *first_ = nullptr;

@@ -57,6 +57,17 @@ class RequestArray {
             if (!is_idle((*this)[i])) return false;
         return true;
     }
+    /// What a wait for one of them is about.
+    WaitingForOne about_one() const {
+        WaitingForOne about;
+        for (int i = 0; i < count_; i++) {
+            Request *request = (*this)[i];
+            if (is_idle(request)) continue;
+            if (about.requests < most_alternatives) about.first[about.requests] = request->about();
+            ++about.requests;
+        }
+        return about;
+    }
 
   private:
     const MPI_Request *handles_;
@@ -203,7 +214,8 @@ int Waitany(int count, MPI_Request *array_of_requests, int *indx, MPI_Status *st
         set_empty_status(status);
         return MPI_SUCCESS;
     }
-    engine.wait_until([&] { return (*indx = requests.first_complete()) != MPI_UNDEFINED; });
+    engine.wait_until_one([&] { return (*indx = requests.first_complete()) != MPI_UNDEFINED; },
+                          [&] { return requests.about_one(); });
     return conclude(*requests[*indx], &array_of_requests[*indx], status);
 }
 
@@ -222,7 +234,8 @@ int Waitsome(int incount, MPI_Request *array_of_requests, int *outcount, int *ar
         *outcount = MPI_UNDEFINED;
         return MPI_SUCCESS;
     }
-    engine.wait_until([&] { return requests.first_complete() != MPI_UNDEFINED; });
+    engine.wait_until_one([&] { return requests.first_complete() != MPI_UNDEFINED; },
+                          [&] { return requests.about_one(); });
     return conclude_some(requests, incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
 }
 

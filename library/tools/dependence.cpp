@@ -10,8 +10,7 @@
 namespace volley::view {
 namespace {
 
-std::string peer_text(const RankView &rank) {
-    const WaitView &wait = rank.wait;
+std::string peer_text(const WaitView &wait) {
     if (wait.peer == MPI_ANY_SOURCE) return "any rank";
     if (wait.world_peer == wait.peer || wait.world_peer < 0) return "rank " + std::to_string(wait.peer);
     return "rank " + std::to_string(wait.world_peer) + " (" + std::to_string(wait.peer) + " there)";
@@ -63,8 +62,8 @@ Dependence receive(const Snapshot &snapshot, const RankView &rank) {
         dependence.on = without(snapshot.members(rank, wait.context, true), rank.rank);
     else if (wait.world_peer >= 0)
         dependence.on = {wait.world_peer};
-    dependence.sentence = function_name(rank.function) + " for a message with " + tag_text(wait.tag) + " from " +
-                          peer_text(rank) + " on " + snapshot.communicator_name(wait.context);
+    dependence.what = "for a message with " + tag_text(wait.tag) + " from " + peer_text(wait) + " on " +
+                      snapshot.communicator_name(wait.context);
     dependence.hint = nearest(snapshot, rank);
     return dependence;
 }
@@ -73,8 +72,8 @@ Dependence send(const Snapshot &snapshot, const RankView &rank) {
     const WaitView &wait = rank.wait;
     Dependence dependence;
     if (wait.world_peer >= 0) dependence.on = {wait.world_peer};
-    dependence.sentence = function_name(rank.function) + " until " + peer_text(rank) + " receives its message with " +
-                          tag_text(wait.tag) + " on " + snapshot.communicator_name(wait.context);
+    dependence.what = "until " + peer_text(wait) + " receives its message with " + tag_text(wait.tag) + " on " +
+                      snapshot.communicator_name(wait.context);
     return dependence;
 }
 
@@ -131,25 +130,24 @@ Dependence collective(const Snapshot &snapshot, const RankView &rank) {
     }
     Dependence dependence;
     const auto operation = collective_of(rank);
-    dependence.sentence = function;
-    if (operation && operation->root >= 0) dependence.sentence += " with root " + std::to_string(operation->root);
-    dependence.sentence += " on " + snapshot.communicator_name(wait.context);
+    if (operation && operation->root >= 0) dependence.what = "with root " + std::to_string(operation->root) + " ";
+    dependence.what += "on " + snapshot.communicator_name(wait.context);
     const bool needs_all = wait.kind == WaitKind::meeting || synchronises(function);
     const bool one_message = wait.kind == WaitKind::step && !synchronises(function);
     if (wait.world_peer >= 0 && (wait.kind == WaitKind::meeting || one_message)) {
         // Who else is missing does not matter: this is the one it needs next.
         dependence.on = {wait.world_peer};
-        dependence.sentence += " for " + ranks_text(dependence.on);
+        dependence.what += " for " + ranks_text(dependence.on);
     } else if (!missing.empty()) {
         dependence.on = missing;
         dependence.all = needs_all;
-        dependence.sentence += " for " + ranks_text(missing);
+        dependence.what += " for " + ranks_text(missing);
     } else {
         dependence.on = members;
-        dependence.sentence += ", which all its ranks have begun";
+        dependence.what += ", which all its ranks have begun";
     }
     dependence.hint = in_another(snapshot, rank, members);
-    dependence.shared = dependence.sentence + dependence.hint;
+    dependence.common = true;
     return dependence;
 }
 
@@ -165,22 +163,43 @@ Dependence meeting(const Snapshot &snapshot, const RankView &rank) {
                                : other.doing != Doing::before_mpi && other.doing != Doing::not_started;
         if (!here && !past) dependence.on.push_back(other.rank);
     }
-    dependence.sentence = name + (dependence.on.empty() ? "" : " for " + ranks_text(dependence.on));
     if (dependence.on.empty()) {
         dependence.all = false;
         dependence.on = without(all_ranks(snapshot), rank.rank);
+    } else {
+        dependence.what = "for " + ranks_text(dependence.on);
     }
-    dependence.shared = dependence.sentence;
+    dependence.common = true;
+    return dependence;
+}
+
+/// Whoever may do for one of the requests may free the rank.
+Dependence one_of(const Snapshot &snapshot, const RankView &rank) {
+    Dependence dependence;
+    dependence.what = "for one of " + std::to_string(rank.wait.requests) + " requests (";
+    RankView alone = rank;
+    for (const WaitView &alternative : rank.wait.alternatives) {
+        alone.wait = alternative;
+        alone.wait.since_ns = rank.wait.since_ns;
+        const Dependence one = dependence_of(snapshot, alone);
+        dependence.on.insert(dependence.on.end(), one.on.begin(), one.on.end());
+        if (&alternative != &rank.wait.alternatives.front()) dependence.what += "; ";
+        dependence.what += one.what + one.hint;
+    }
+    if (rank.wait.requests > rank.wait.alternatives.size()) {
+        dependence.on = without(all_ranks(snapshot), rank.rank);
+        dependence.what += "; ...";
+    }
+    std::ranges::sort(dependence.on);
+    dependence.on.erase(std::ranges::unique(dependence.on).begin(), dependence.on.end());
+    dependence.what += ")";
     return dependence;
 }
 
 Dependence something(const Snapshot &snapshot, const RankView &rank) {
     Dependence dependence;
     dependence.on = without(all_ranks(snapshot), rank.rank);
-    const std::string name = function_name(rank.function);
-    const bool several = name.ends_with("any") || name.ends_with("some");
-    dependence.sentence = name + (several ? " for one of several requests" : "");
-    dependence.shared = dependence.sentence;
+    dependence.common = true;
     return dependence;
 }
 
@@ -215,6 +234,8 @@ Dependence dependence_of(const Snapshot &snapshot, const RankView &rank) {
     case WaitKind::collective:
     case WaitKind::meeting:
         return collective(snapshot, rank);
+    case WaitKind::one_of:
+        return one_of(snapshot, rank);
     case WaitKind::unknown:
         break;
     }

@@ -11,11 +11,11 @@
 namespace volley::view {
 
 struct Dependence {
-    std::vector<int> on;  ///< ranks
-    bool all = false;     ///< each of them has to act, not just one
-    std::string sentence; ///< "MPI_Recv for a message with tag 5 from rank 1 on MPI_COMM_WORLD"
-    std::string hint;     ///< what is there instead: "; rank 1 has sent a message with tag 6"
-    std::string shared;   ///< equal for ranks that may be told in one sentence; empty: by itself
+    std::vector<int> on; ///< ranks
+    bool all = false;    ///< each of them has to act, not just one
+    std::string what;    ///< "for a message with tag 5 from rank 1 on MPI_COMM_WORLD", in the rank's function
+    std::string hint;    ///< what is there instead: "; rank 1 has sent a message with tag 6"
+    bool common = false; ///< ranks in the same function with equal words may be told in one sentence
 };
 
 /// Precondition: the rank waits.

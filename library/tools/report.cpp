@@ -22,9 +22,11 @@ struct TaskFields {
     std::optional<std::int64_t> count;
     std::string datatype;
     std::optional<double> seconds;
+    std::vector<TaskFields> alternatives; ///< of a wait for one of several requests
 };
 
 void fill_message(TaskFields &fields, const Snapshot &snapshot, const WaitView &wait) {
+    if (wait.kind != WaitKind::receive && wait.kind != WaitKind::send) return;
     fields.communicator = snapshot.communicator_name(wait.context);
     fields.any_peer = wait.peer == MPI_ANY_SOURCE;
     if (!fields.any_peer) fields.peer = wait.peer;
@@ -47,10 +49,30 @@ TaskFields fields_of(const Snapshot &snapshot, const RankView &rank) {
         if (rank.wait.kind != WaitKind::step || is_collective(rank.function))
             fields.datatype = datatype_name(rank.wait.datatype);
         if (!fields.datatype.empty()) fields.count = rank.wait.count;
-    } else if (waits && (rank.wait.kind == WaitKind::receive || rank.wait.kind == WaitKind::send)) {
+    } else if (waits) {
         fill_message(fields, snapshot, rank.wait);
+        for (const WaitView &alternative : rank.wait.alternatives)
+            fill_message(fields.alternatives.emplace_back(), snapshot, alternative);
     }
     return fields;
+}
+
+/// `text` of these fields, or of the alternatives: "1 or 2".
+template <class Text> std::string text_of_any(const TaskFields &fields, Text &&text) {
+    if (fields.alternatives.empty()) return text(fields);
+    std::vector<std::string> told;
+    for (const TaskFields &alternative : fields.alternatives) {
+        std::string one = text(alternative);
+        if (!one.empty() && std::ranges::find(told, one) == told.end()) told.push_back(std::move(one));
+    }
+    std::string result;
+    for (const std::string &one : told) result += (result.empty() ? "" : " or ") + one;
+    return result;
+}
+
+std::string tag_text(const TaskFields &fields) {
+    if (fields.any_tag) return "any";
+    return fields.tag ? std::to_string(*fields.tag) : "";
 }
 
 std::string peer_text(const TaskFields &fields) {
@@ -112,32 +134,44 @@ bool is_programs(const MessageView &message) {
     return message.context % 2 == 0;
 }
 
-/// Members of one rank's object that say what it waits for.
-void write_fields(Json &json, const TaskFields &fields) {
-    auto text_or_null = [&](const char *name, const std::string &text) {
-        json.key(name);
-        if (text.empty())
-            json.null();
-        else
-            json.value(text);
-    };
-    text_or_null("function", fields.function);
+void write_text_or_null(Json &json, const char *name, const std::string &text) {
+    json.key(name);
+    if (text.empty())
+        json.null();
+    else
+        json.value(text);
+}
+
+void write_message_fields(Json &json, const TaskFields &fields) {
     json.key("peer");
     if (fields.any_peer)
         json.value("any");
     else
         json.value(fields.peer);
     json.member("world_peer", fields.world_peer);
-    json.member("root", fields.root);
     json.key("tag");
     if (fields.any_tag)
         json.value("any");
     else
         json.value(fields.tag);
-    text_or_null("communicator", fields.communicator);
+    write_text_or_null(json, "communicator", fields.communicator);
+}
+
+/// Members of one rank's object that say what it waits for.
+void write_fields(Json &json, const TaskFields &fields) {
+    write_text_or_null(json, "function", fields.function);
+    write_message_fields(json, fields);
+    json.member("root", fields.root);
     json.member("count", fields.count);
-    text_or_null("datatype", fields.datatype);
+    write_text_or_null(json, "datatype", fields.datatype);
     json.member("seconds", fields.seconds);
+    json.key("alternatives").begin_array();
+    for (const TaskFields &alternative : fields.alternatives) {
+        json.begin_object();
+        write_message_fields(json, alternative);
+        json.end_object();
+    }
+    json.end_array();
 }
 
 } // namespace
@@ -164,8 +198,8 @@ std::string tasks_table(const Snapshot &snapshot) {
     for (const RankView &rank : snapshot.ranks) {
         const TaskFields fields = fields_of(snapshot, rank);
         table.add({std::to_string(rank.rank), rank.process > 0 ? std::to_string(rank.process) : "", rank.program,
-                   text_of(rank.doing), fields.function, peer_text(fields),
-                   fields.any_tag ? "any" : (fields.tag ? std::to_string(*fields.tag) : ""), fields.communicator,
+                   text_of(rank.doing), fields.function, text_of_any(fields, peer_text), text_of_any(fields, tag_text),
+                   text_of_any(fields, [](const TaskFields &one) { return one.communicator; }),
                    number_text(fields.count), fields.datatype, fields.seconds ? duration(*fields.seconds) : ""});
     }
     return table.text();

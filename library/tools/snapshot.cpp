@@ -81,8 +81,10 @@ class Look {
     Snapshot take() {
         auto head = reader_.read<ArenaHead>(0);
         if (!head) throw Unreadable{"the job has ended"};
-        if (head->magic != arena_magic) throw Unreadable{"it belongs to another version of Volley"};
-        if (head->ranks == 0 || head->ranks > most_ranks) throw Unreadable{"it is just being started"};
+        const std::uint64_t magic = head->magic.load(relaxed);
+        if (magic == 0) throw Unreadable{"it is just being started"};
+        if (magic != arena_magic) throw Unreadable{"it belongs to another version of Volley"};
+        if (head->ranks == 0 || head->ranks > most_ranks) throw Unreadable{"its memory is damaged"};
         ranks_ = head->ranks;
         result_.job = printable(head->job, sizeof head->job);
         result_.creator = creator_of(result_.job);
@@ -109,19 +111,31 @@ class Look {
         rank.interpreter_base = record.interpreter_base;
         const Activity &activity = record.activity;
         rank.function = activity.function.load(relaxed);
-        rank.wait = {.kind = activity.kind.load(relaxed),
-                     .peer = activity.peer.load(relaxed),
-                     .world_peer = activity.world_peer.load(relaxed),
-                     .tag = activity.tag.load(relaxed),
-                     .context = activity.context.load(relaxed),
-                     .count = activity.count.load(relaxed),
-                     .datatype = activity.datatype.load(relaxed),
-                     .since_ns = activity.since_ns.load(relaxed),
-                     .collective = activity.collective.load(relaxed),
-                     .root = activity.root.load(relaxed)};
-        if (rank.wait.world_peer >= static_cast<int>(ranks_)) rank.wait.world_peer = -1;
+        rank.wait = wait_of(activity);
+        rank.wait.count = activity.count.load(relaxed);
+        rank.wait.datatype = activity.datatype.load(relaxed);
+        rank.wait.since_ns = activity.since_ns.load(relaxed);
+        rank.wait.collective = activity.collective.load(relaxed);
+        rank.wait.root = activity.root.load(relaxed);
+        if (rank.wait.kind == WaitKind::one_of) {
+            rank.wait.requests = activity.requests.load(relaxed);
+            for (std::size_t i = 0; i < std::min<std::size_t>(rank.wait.requests, most_alternatives); i++)
+                rank.wait.alternatives.push_back(wait_of(activity.alternatives[i]));
+        }
         judge(rank, record.state.load(relaxed));
         if (std::uint64_t offset = record.ledger.load(relaxed)) take_ledger(rank, offset);
+    }
+
+    /// What an Activity and an Alternative have in common.
+    template <class Published> WaitView wait_of(const Published &published) const {
+        WaitView wait;
+        wait.kind = published.kind.load(relaxed);
+        wait.peer = published.peer.load(relaxed);
+        wait.world_peer = published.world_peer.load(relaxed);
+        wait.tag = published.tag.load(relaxed);
+        wait.context = published.context.load(relaxed);
+        if (wait.world_peer >= static_cast<int>(ranks_)) wait.world_peer = -1;
+        return wait;
     }
 
     static void judge(RankView &rank, RankState state) {

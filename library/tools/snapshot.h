@@ -43,6 +43,8 @@ struct WaitView {
     std::uint64_t since_ns = 0;
     std::uint32_t collective = 0;
     int root = -1;
+    std::uint32_t requests = 0; ///< any of which would do (WaitKind::one_of); at most most_alternatives are told
+    std::vector<WaitView> alternatives; ///< these
 };
 
 /// As in LedgerCommunicator.

@@ -99,6 +99,11 @@ std::string caveat(const RankView &rank) {
     return " (it may have further threads, which are not seen here)";
 }
 
+/// "MPI_Recv for a message with tag 5 from rank 1 on MPI_COMM_WORLD"
+std::string sentence(const RankView &rank, const Dependence &dependence) {
+    return function_name(rank.function) + (dependence.what.empty() ? "" : " ") + dependence.what;
+}
+
 /// Ranks that wait for the same thing are told together.
 std::vector<Reason> reasons(const Snapshot &now, const std::vector<Dependence> &dependences) {
     std::vector<Reason> result;
@@ -106,9 +111,10 @@ std::vector<Reason> reasons(const Snapshot &now, const std::vector<Dependence> &
     for (const RankView &rank : now.ranks) {
         if (!rank.waits()) continue;
         const Dependence &dependence = dependences[static_cast<std::size_t>(rank.rank)];
-        auto same = std::ranges::find(kinds, dependence.shared);
-        if (dependence.shared.empty() || same == kinds.end()) {
-            kinds.push_back(dependence.shared);
+        const std::string kind = dependence.common ? sentence(rank, dependence) + dependence.hint : "";
+        auto same = std::ranges::find(kinds, kind);
+        if (kind.empty() || same == kinds.end()) {
+            kinds.push_back(kind);
             result.push_back({{rank.rank}, dependence.on, {}});
         } else {
             result[static_cast<std::size_t>(same - kinds.begin())].ranks.push_back(rank.rank);
@@ -119,8 +125,8 @@ std::vector<Reason> reasons(const Snapshot &now, const std::vector<Dependence> &
         double longest = 0;
         for (int rank : reason.ranks) longest = std::max(longest, now.waited_seconds(view_of(now, rank)));
         reason.sentence = ranks_text(reason.ranks) + (reason.ranks.size() == 1 ? " waits in " : " wait in ") +
-                          dependences[static_cast<std::size_t>(first.rank)].sentence + ", since " + duration(longest) +
-                          caveat(first);
+                          sentence(first, dependences[static_cast<std::size_t>(first.rank)]) + ", since " +
+                          duration(longest) + caveat(first);
         // A receive whose peer runs and waits is told by the peer's own sentence.
         std::string others;
         for (int awaited : reason.awaited) {
@@ -158,7 +164,7 @@ std::string describe(const Snapshot &snapshot, const RankView &rank) {
     case Doing::in_mpi:
         return "is busy in " + function_name(rank.function);
     case Doing::waiting:
-        return "waits in " + dependence_of(snapshot, rank).sentence;
+        return "waits in " + sentence(rank, dependence_of(snapshot, rank));
     case Doing::stopped:
         return "is stopped by a signal or a debugger" +
                (rank.function != 0 ? " in " + function_name(rank.function) : std::string());

@@ -71,14 +71,15 @@ def test_a_quota_throttles_children_and_can_be_left_and_is_gone_afterwards() -> 
     assert before is not None
     with cpu_quota(0.05):  # so little that even a busy machine gives more
         assert control_groups.quota() == pytest.approx(0.05)
-        throttled = control_groups.throttling()["nr_throttled"]
+        started = control_groups.throttling()["nr_throttled"]
         ask(f"exec({spin!r})")
-        assert control_groups.throttling()["nr_throttled"] > throttled
-        throttled = control_groups.throttling()["nr_throttled"]
+        limited = control_groups.throttling()["nr_throttled"]
+        assert limited > started
         with no_cpu_quota():
             assert control_groups.quota() is None
             ask(f"exec({spin!r})")
-        assert control_groups.throttling()["nr_throttled"] - throttled <= 1  # a period that had begun before
+        # Some periods go to what this process itself does before it leaves the group and once it is back.
+        assert control_groups.throttling()["nr_throttled"] - limited < (limited - started) / 2
         with priority():
             assert control_groups.quota() == pytest.approx(0.05)
         inside = control_groups.hierarchy()

@@ -124,6 +124,15 @@ void requests() {
         MPI_Waitall(2, pending, MPI_STATUSES_IGNORE);
 }
 
+/// Two ranks wait for one of several messages from each other, the others compute.
+void one_of() {
+    if (rank > 1) compute_for_ever();
+    int value, which;
+    MPI_Request pending[2];
+    for (int i = 0; i < 2; i++) MPI_Irecv(&value, 1, MPI_INT, 1 - rank, 60 + i, MPI_COMM_WORLD, &pending[i]);
+    MPI_Waitany(2, pending, &which, MPI_STATUS_IGNORE);
+}
+
 /// Ranks but the first are in MPI_Finalize.
 void finalize() {
     if (rank == 0) receive(1, 1, MPI_COMM_WORLD);
@@ -144,7 +153,7 @@ constexpr Way ways[] = {{"receives", receives}, {"missing", missing},   {"divert
                         {"mismatch", mismatch}, {"tag", tag},           {"unreceived", unreceived},
                         {"named", named},       {"root", root},         {"pair", pair},
                         {"requests", requests}, {"finalize", finalize}, {"duplicate", duplicate},
-                        {"many", many}};
+                        {"one_of", one_of},     {"many", many}};
 
 } // namespace
 

@@ -268,10 +268,28 @@ def test_some_ranks_hang_while_others_compute(mode: str, tools: Tools) -> None:
 
 
 @both
+def test_a_wait_for_one_of_several_requests_needs_only_their_peers(mode: str, tools: Tools) -> None:
+    with tools.job(mode, "one_of") as job:
+        why, _ = tools.hang(job.pid)
+        assert (why["whole_job"], why["hung"]) == (False, [0, 1])
+        first = tools.json("mpitask", job.pid)["ranks"][0]
+        told = [(one["peer"], one["tag"], one["communicator"]) for one in first["alternatives"]]
+        assert told == [(1, 60, "MPI_COMM_WORLD"), (1, 61, "MPI_COMM_WORLD")]
+        assert re.search(r" MPI_Waitany +1 +60 or 61  MPI_COMM_WORLD ", tools.run("mpitask", job.pid).stdout), (
+            tools.run("mpitask", job.pid).stdout
+        )
+
+
+@both
 @pytest.mark.parametrize(
     ("way", "rank", "text"),
     [
-        ("requests", 0, "rank 0 waits in MPI_Waitany for one of several requests"),
+        (
+            "requests",
+            0,
+            "rank 0 waits in MPI_Waitany for one of 2 requests (for a message with tag 50 from rank 1 on "
+            "MPI_COMM_WORLD; for a message with tag 51 from rank 2 on MPI_COMM_WORLD), since ",
+        ),
         ("requests", 1, "rank 1 waits in MPI_Waitall for a message with tag 50 from rank 2"),
         ("finalize", 2, "ranks 1 and 2 wait in MPI_Finalize for rank 0"),
         ("duplicate", 2, "ranks 1 and 2 wait in MPI_Comm_dup on MPI_COMM_WORLD for rank 0"),

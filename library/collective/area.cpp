@@ -5,7 +5,6 @@
 #include "reach/lines.h"
 
 #include <cstring>
-#include <sched.h>
 #include <vector>
 
 namespace volley {
@@ -36,20 +35,6 @@ CollectiveArea *take_back(int ranks) {
         return taken;
     }
     return nullptr;
-}
-
-/// With more ranks than cores the awaited rank needs this one's: it has it after a few yields, mostly.
-constexpr int yields_when_crowded = 16;
-
-template <class Ready> void wait_until(Ready &&ready, const WaitingFor &about) {
-    if (engine.crowded() && !engine.lock.enabled()) {
-        for (int i = 0; i < yields_when_crowded; ++i) {
-            if (ready()) return;
-            engine.progress();
-            sched_yield();
-        }
-    }
-    engine.wait_until(ready, about);
 }
 
 } // namespace
@@ -97,8 +82,8 @@ void Meeting::post() {
 
 void Meeting::wait_for_post(int rank) {
     std::atomic<std::uint64_t> &posted = slot(rank).posted;
-    wait_until([&] { return posted.load(std::memory_order_acquire) == number_ + 1; },
-               about_meeting(number_, communicator_.peer_world_rank(rank)));
+    engine.wait_until([&] { return posted.load(std::memory_order_acquire) == number_ + 1; },
+                      about_meeting(number_, communicator_.peer_world_rank(rank)));
 }
 
 void Meeting::wait_for_posts() {
@@ -109,7 +94,7 @@ void Meeting::wait_for_posts() {
                 return false;
         return true;
     };
-    wait_until(all_posted, about_meeting(number_, -1));
+    engine.wait_until(all_posted, about_meeting(number_, -1));
 }
 
 void Meeting::exchange() {
@@ -124,8 +109,8 @@ void Meeting::conclude() {
 }
 
 void Meeting::wait_concluded(std::uint64_t meetings) {
-    wait_until([&] { return area_.concluded.load(std::memory_order_acquire) >= meetings; },
-               about_meeting(meetings - 1, -1));
+    engine.wait_until([&] { return area_.concluded.load(std::memory_order_acquire) >= meetings; },
+                      about_meeting(meetings - 1, -1));
 }
 
 } // namespace volley

@@ -65,6 +65,28 @@ struct Patience {
     static Patience for_job(std::uint32_t ranks_on_host, std::uint32_t cpus);
 };
 
+/// Whether others want this rank's core. With more ranks than cores a spin keeps another from running; where none is
+/// there to run, as where only two of many ranks have something to do, a yield is but a slow look.
+///
+/// Seen by how long yields take. One that comes back at once means little: the scheduler (EEVDF, since Linux 6.6) may
+/// choose the same process some times though another waits. Used by all threads of the rank.
+class CoreWatch {
+  public:
+    void yield();
+    bool is_free() const {
+        return at_once_.load(std::memory_order_relaxed) >= at_once_if_free;
+    }
+
+  private:
+    static constexpr std::uint32_t yields_per_timed = 4; ///< as clocks cost, too
+    static constexpr int at_once_if_free = 16;           ///< timed yields in a row
+
+    std::atomic<std::uint32_t> yields_{0};
+    std::atomic<int> at_once_{0};
+};
+
+extern CoreWatch core_watch;
+
 /// One wait from its first unsuccessful look to success.
 ///
 ///     for (Wait wait(mine, patience, fences); !ready(); wait.step(ready, lock)) {}
@@ -77,7 +99,7 @@ class Wait {
     /// `lock` (give_away, take_back, contended) is the waiting thread's to give to others meanwhile.
     template <typename Ready, typename Lock> void step(Ready &&ready, Lock &lock) {
         bool others = lock.contended();
-        if (++looks_ < looks_before_clock && !others) return pause();
+        if (++looks_ < looks_before_clock && !others) return spins() ? pause() : yield();
         std::int64_t waited = waited_ns();
         if (waited < patience_.spin_until_ns && !others) return pause();
         if (waited < patience_.yield_until_ns) {
@@ -118,7 +140,11 @@ class Wait {
 
   private:
     static constexpr int looks_before_clock = 64; ///< a clock read costs as much as several looks
+    static constexpr int looks_before_yield = 16; ///< with more ranks than cores, where this core is free
 
+    bool spins() const {
+        return patience_.spin_until_ns > 0 || (core_watch.is_free() && looks_ % looks_before_yield != 0);
+    }
     static void pause() {
 #if defined(__x86_64__)
         __builtin_ia32_pause();
@@ -126,7 +152,9 @@ class Wait {
         asm volatile("isb" ::: "memory");
 #endif
     }
-    static void yield();
+    static void yield() {
+        core_watch.yield();
+    }
     std::int64_t waited_ns();
     /// Sets `sleeping`, makes that visible, and returns the value of `wake` from before.
     std::uint32_t announce_sleep();

@@ -31,7 +31,7 @@ CollectiveArea *take_back(int ranks) {
         CollectiveArea *taken = area;
         area = made_areas().back();
         made_areas().pop_back();
-        std::memset(static_cast<void *>(taken), 0, CollectiveArea::footprint(ranks));
+        std::memset(static_cast<void *>(taken), 0, CollectiveArea::head_bytes(ranks));
         return taken;
     }
     return nullptr;
@@ -39,11 +39,12 @@ CollectiveArea *take_back(int ranks) {
 
 } // namespace
 
-CollectiveArea *make_area(int ranks) {
+CollectiveArea *make_area(int ranks, bool direct) {
     CollectiveArea *area = take_back(ranks);
     if (area == nullptr) area = static_cast<CollectiveArea *>(arena_allocate(CollectiveArea::footprint(ranks)));
     if (area == nullptr) return nullptr;
     area->ranks = static_cast<std::uint32_t>(ranks);
+    area->direct = direct;
     made_areas().push_back(area);
     return area;
 }

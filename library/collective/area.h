@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Memory in which the ranks of a communicator meet for collective operations, if all may use each other's pointers.
+/// Memory in which the ranks of a communicator meet for collective operations.
 ///
 /// They meet in numbered *meetings*, one or two per operation. In each, a rank may *post* something in its slot
 /// (a few bytes of data, or where its buffers are), and *arrives* at some time; whoever arrives last *concludes* the
@@ -38,7 +38,7 @@ struct alignas(cache_line) MeetingLine {
 
 /// Plain data in the arena; the slots follow it.
 struct CollectiveArea {
-    static constexpr std::uint64_t depth = 4;
+    static constexpr std::uint64_t depth = 16;
     static constexpr std::size_t result_bytes = 16384;
     static constexpr std::size_t by_last_bytes = 8192; ///< up to here the last to come may make a result for all
 
@@ -47,11 +47,13 @@ struct CollectiveArea {
     };
 
     static constexpr int few_ranks = 8; ///< so many may exchange: each reads from each
-    /// What one of few ranks may post that does not fit into its slot, in a part of `result` of its own. For more, two
-    /// meetings and reading where it lies take less (volley study, allgather of 1 KiB: 0.78 us posted, 0.6 read).
-    static constexpr std::size_t room_bytes = result_bytes / (few_ranks * depth);
+    /// What a rank may post that does not fit into its slot, in a room of its own. For more, two meetings and reading
+    /// where it lies take less (volley study, allgather of 1 KiB: 0.78 us posted, 0.6 read).
+    static constexpr std::size_t room_bytes = 512;
+    static constexpr std::uint32_t most_with_rooms = 64;
 
     std::uint32_t ranks;
+    std::uint32_t direct;               ///< 1: they may use each other's pointers
     std::atomic<std::uint32_t> leavers; ///< ranks that do not need it any more
     Arrivals arrivals[depth];
     alignas(cache_line) std::atomic<std::uint64_t> concluded; ///< meetings
@@ -61,16 +63,29 @@ struct CollectiveArea {
     MeetingLine *slots() {
         return reinterpret_cast<MeetingLine *>(this + 1);
     }
-    static std::size_t footprint(int ranks) {
+    bool has_rooms() const {
+        return ranks <= most_with_rooms;
+    }
+    /// Of one rank in one meeting. They follow the slots; all rooms of a meeting lie side by side.
+    unsigned char *room(std::uint64_t rank, std::uint64_t meeting) {
+        auto *rooms = reinterpret_cast<unsigned char *>(slots() + ranks * depth);
+        return rooms + (meeting % depth * ranks + rank) * room_bytes;
+    }
+    /// What has to be zero at first: all but the rooms.
+    static std::size_t head_bytes(int ranks) {
         return sizeof(CollectiveArea) + static_cast<std::size_t>(ranks) * depth * sizeof(MeetingLine);
+    }
+    static std::size_t footprint(int ranks) {
+        bool rooms = ranks <= static_cast<int>(most_with_rooms);
+        return head_bytes(ranks) + (rooms ? static_cast<std::size_t>(ranks) * depth * room_bytes : 0);
     }
 };
 
-/// An area for that many ranks, all of which may dereference each other's pointers: zeroed memory of the arena.
-/// One of them makes it when the communicator is made and tells the others (arena_offset); each stores it in
-/// communicator.area. nullptr, which is fine there, if the arena is used up. The maker takes it back once all
-/// ranks' communicators are gone.
-CollectiveArea *make_area(int ranks);
+/// An area for that many ranks, in the arena. `direct`: all of them may dereference each other's pointers. One of them
+/// makes it when the communicator is made and tells the others (arena_offset); each stores it in communicator.area.
+/// nullptr, which is fine there, if the arena is used up. The maker takes it back once all ranks' communicators are
+/// gone.
+CollectiveArea *make_area(int ranks, bool direct);
 
 /// Its ranks are a few with a core each.
 inline bool exchanges(const Communicator &communicator) {
@@ -90,16 +105,28 @@ class Meeting {
             .slots()[static_cast<std::uint64_t>(rank) * CollectiveArea::depth + number_ % CollectiveArea::depth];
     }
 
-    /// Data so small that every rank's can be posted, in its slot or its room.
+    /// Data so small that it can be posted, in a rank's slot or its room, where one rank posts or one rank reads.
     static bool fits(const Communicator &communicator, Count bytes) {
-        return bytes <=
-               static_cast<Count>(exchanges(communicator) ? CollectiveArea::room_bytes : MeetingLine::inline_bytes);
+        bool in_room = communicator.area->has_rooms();
+        return bytes <= static_cast<Count>(in_room ? CollectiveArea::room_bytes : MeetingLine::inline_bytes);
+    }
+    /// The same where one rank posts, and may use all rooms. With a core for each rank they read where the data lies.
+    static bool fits_alone(const Communicator &communicator, Count bytes) {
+        if (fits(communicator, bytes)) return true;
+        const CollectiveArea &area = *communicator.area;
+        return engine.crowded() && area.has_rooms() &&
+               bytes <= static_cast<Count>(area.ranks * CollectiveArea::room_bytes);
+    }
+    /// The same where each rank reads what all have posted. Many do better with the last to come reading for all.
+    static bool all_fit(const Communicator &communicator, Count bytes) {
+        bool by_last = communicator.area->direct && !exchanges(communicator);
+        return by_last ? bytes <= static_cast<Count>(MeetingLine::inline_bytes) : fits(communicator, bytes);
     }
     /// Where that is, of so many bytes.
     unsigned char *data(int rank, Count bytes) {
         if (bytes <= static_cast<Count>(MeetingLine::inline_bytes)) return slot(rank).data;
-        auto number = static_cast<std::uint64_t>(rank) * CollectiveArea::depth + number_ % CollectiveArea::depth;
-        return area_.result + number * CollectiveArea::room_bytes;
+        bool alone = bytes > static_cast<Count>(CollectiveArea::room_bytes);
+        return area_.room(alone ? 0 : static_cast<std::uint64_t>(rank), number_);
     }
     /// Where this rank's is to be written.
     unsigned char *own_data(Count bytes) {

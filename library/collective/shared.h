@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Blocking collective operations among ranks that may use each other's pointers, in the communicator's area.
+/// Blocking collective operations in the communicator's area.
 ///
-/// Small data travels in the slots. Of medium data, the last to come does the work for all, so that everyone has to
-/// run once. Large data is read and written where it lies, by all ranks at once, between two meetings.
+/// Small data is posted there. Among ranks that may use each other's pointers, the last to come does the work for all
+/// of medium data, so that everyone has to run once; large data is read and written where it lies, by all ranks at
+/// once, between two meetings. Other ranks send messages instead.
 ///
 /// Each function says whether it did the operation; then `code` is its error code. All ranks decide alike: by what
 /// the arguments have in common.

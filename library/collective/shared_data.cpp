@@ -91,10 +91,11 @@ bool shared_broadcast(Communicator &communicator, int &code, const Passed &passe
     if (code != MPI_SUCCESS || block.bytes() == 0) return true;
     Count bytes = block.bytes();
     if (is_pair_of_long(communicator, bytes)) return false;
+    bool small = Meeting::fits_alone(communicator, bytes);
+    if (!small && !communicator.area->direct) return false;
     WaitingFor waiting = about(communicator, root, passed.count, passed.type);
     Meeting meeting(communicator, waiting);
     MeetingLine &slot = meeting.slot(root);
-    bool small = Meeting::fits(communicator, bytes);
     if (communicator.rank() == root) {
         if (small)
             pack_bytes(block, bytes, meeting.own_data(bytes));
@@ -180,6 +181,7 @@ bool gather(Communicator &communicator, int &code, const Passed &passed_own, con
             return true;
         }
     }
+    if (!communicator.area->direct) return false;
     with_root(communicator, waiting, all, root, [&](const Blocks &blocks) {
         if (in_place) return;
         Block place = blocks[communicator.rank()];
@@ -190,7 +192,7 @@ bool gather(Communicator &communicator, int &code, const Passed &passed_own, con
 
 template <class PassedAll>
 bool scatter(Communicator &communicator, int &code, const PassedAll &passed_all, const Passed &passed_own, int root) {
-    if (communicator.area == nullptr) return false;
+    if (communicator.area == nullptr || !communicator.area->direct) return false;
     Arguments arguments;
     arguments.root(root, communicator);
     bool is_root = communicator.rank() == root, in_place = is_root && passed_own.buffer == MPI_IN_PLACE;
@@ -272,8 +274,10 @@ bool allgather(Communicator &communicator, int &code, const Passed &passed_own, 
     WaitingFor waiting = about(communicator, MPI_ANY_SOURCE, passed_own.count, passed_own.type);
     Count bytes = all.uniform() ? all[0].bytes() : -1;
     if (bytes == 0) return true;
-    if (bytes > 0 && Meeting::fits(communicator, bytes))
+    if (bytes > 0 && Meeting::all_fit(communicator, bytes))
         allgather_posts(communicator, waiting, own, all, bytes);
+    else if (!communicator.area->direct)
+        return false;
     else if (bytes > 0 && !exchanges(communicator) &&
              bytes * communicator.size() <= static_cast<Count>(CollectiveArea::by_last_bytes))
         allgather_by_last(communicator, waiting, own, all, bytes);
@@ -339,8 +343,10 @@ bool alltoall(Communicator &communicator, int &code, const PassedAll &passed_fro
     WaitingFor waiting = about(communicator, MPI_ANY_SOURCE, 0, MPI_DATATYPE_NULL);
     Count bytes = from.uniform() ? from[0].bytes() : -1, size = communicator.size();
     if (bytes == 0) return true;
-    if (bytes > 0 && Meeting::fits(communicator, bytes * size))
+    if (bytes > 0 && Meeting::all_fit(communicator, bytes * size))
         alltoall_posts(communicator, waiting, from, to, bytes);
+    else if (!communicator.area->direct)
+        return false;
     else if (bytes > 0 && !exchanges(communicator) &&
              bytes * size * size <= static_cast<Count>(CollectiveArea::by_last_bytes))
         alltoall_by_last(communicator, waiting, from, to, bytes);

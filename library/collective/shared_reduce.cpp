@@ -103,7 +103,7 @@ std::pair<Count, Count> own_slice(const Shared &shared) {
 void allreduce_posts(Shared &shared) {
     Meeting meeting(shared.communicator, shared.waiting);
     copy_bytes(meeting.own_data(shared.bytes()), shared.buffers.own, shared.bytes());
-    if (exchanges(shared.communicator)) {
+    if (exchanges(shared.communicator) || shared.bytes() > static_cast<Count>(MeetingLine::inline_bytes)) {
         meeting.meet(); // each joins them all, in the same order
         alignas(16) unsigned char own_result[CollectiveArea::room_bytes];
         join_posts(shared, meeting, shared.communicator.size(), own_result);
@@ -213,8 +213,10 @@ bool shared_allreduce(Communicator &communicator, int &code, const PassedOperand
     if (code != MPI_SUCCESS || own.count == 0) return true;
     Shared shared =
         make_shared(communicator, operation, own, static_cast<char *>(passed.result), MPI_ANY_SOURCE, passed.type);
-    if (Meeting::fits(communicator, shared.bytes()))
+    if (Meeting::all_fit(communicator, shared.bytes()))
         allreduce_posts(shared);
+    else if (!communicator.area->direct)
+        return false;
     else if (is_for_last(communicator, shared.bytes()))
         reduce_by_last(shared, true);
     else
@@ -241,6 +243,8 @@ bool shared_reduce(Communicator &communicator, int &code, const PassedOperands &
     Shared shared = make_shared(communicator, operation, own, result.address, root, passed.type);
     if (Meeting::fits(communicator, shared.bytes()))
         reduce_posts(shared, root);
+    else if (!communicator.area->direct)
+        return false;
     else if (is_for_last(communicator, shared.bytes()))
         reduce_by_last(shared, is_root);
     else
@@ -250,7 +254,7 @@ bool shared_reduce(Communicator &communicator, int &code, const PassedOperands &
 
 bool shared_reduce_scatter_block(Communicator &communicator, int &code, const PassedOperands &passed,
                                  Operation &operation) {
-    if (!is_suitable(communicator, operation)) return false;
+    if (!is_suitable(communicator, operation) || !communicator.area->direct) return false;
     Block own = check(passed, operation, code);
     if (code != MPI_SUCCESS || own.count == 0) return true;
     Shared shared =
@@ -261,7 +265,7 @@ bool shared_reduce_scatter_block(Communicator &communicator, int &code, const Pa
 
 bool shared_reduce_scatter(Communicator &communicator, int &code, const PassedOperands &passed, CountArray counts,
                            Operation &operation) {
-    if (!is_suitable(communicator, operation)) return false;
+    if (!is_suitable(communicator, operation) || !communicator.area->direct) return false;
     Arguments arguments;
     arguments.counts("recvcount", counts, communicator.size());
     code = arguments.code();
@@ -285,7 +289,7 @@ bool shared_scan(Communicator &communicator, int &code, const PassedOperands &pa
     if (code != MPI_SUCCESS || own.count == 0) return true;
     Shared shared =
         make_shared(communicator, operation, own, static_cast<char *>(passed.result), MPI_ANY_SOURCE, passed.type);
-    if (!Meeting::fits(communicator, shared.bytes())) return false;
+    if (!Meeting::all_fit(communicator, shared.bytes())) return false;
     Meeting meeting(communicator, shared.waiting);
     copy_bytes(meeting.own_data(shared.bytes()), shared.buffers.own, shared.bytes());
     meeting.meet();

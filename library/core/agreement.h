@@ -25,8 +25,7 @@ struct Terms {
     std::uint64_t area = 0;          ///< offset of the CollectiveArea of the (local) communicator, or 0
 };
 
-/// In the one process that draws: an area for `group`, if its members may all read each other's memory. Its offset
-/// in the arena, or 0.
+/// In the one process that draws: an area for `group`. Its offset in the arena, or 0: it has none.
 std::uint64_t draw_area(const Group &group);
 
 /// Gives a communicator made without context what was agreed on.

@@ -39,12 +39,12 @@ constexpr std::uint64_t no_area = 2;
 
 /// The area of MPI_COMM_WORLD is made by the process that comes first, as nobody can be told before it exists.
 CollectiveArea *world_area() {
-    for (int rank = 0; rank < engine.ranks; rank++)
-        if (!engine.may_dereference(rank)) return nullptr;
     std::atomic<std::uint64_t> &offset = engine.job->world_area;
     std::uint64_t seen = area_not_begun;
     if (offset.compare_exchange_strong(seen, area_in_the_making, std::memory_order_acquire)) {
-        CollectiveArea *area = make_area(engine.ranks);
+        bool direct = true;
+        for (int rank = 0; rank < engine.ranks; rank++) direct &= engine.may_dereference(rank);
+        CollectiveArea *area = make_area(engine.ranks, direct);
         offset.store(area ? arena_offset(area) : no_area, std::memory_order_release);
         return area;
     }

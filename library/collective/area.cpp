@@ -23,15 +23,17 @@ void leave(Communicator &communicator) {
 
 const bool registered = (Communicator::on_release(leave), true);
 
-/// One for as many ranks that all of them have left, or nullptr.
-CollectiveArea *take_back(int ranks) {
+/// One of this kind that all its ranks have left, or nullptr.
+CollectiveArea *take_back(int ranks, bool direct) {
     for (CollectiveArea *&area : made_areas()) {
-        if (area->ranks != static_cast<std::uint32_t>(ranks)) continue;
+        if (area->ranks != static_cast<std::uint32_t>(ranks) || area->direct != direct) continue;
         if (area->leavers.load(std::memory_order_acquire) != area->ranks) continue;
         CollectiveArea *taken = area;
         area = made_areas().back();
         made_areas().pop_back();
+        std::uint32_t room_bytes = taken->room_bytes;
         std::memset(static_cast<void *>(taken), 0, CollectiveArea::head_bytes(ranks));
+        taken->room_bytes = room_bytes;
         return taken;
     }
     return nullptr;
@@ -40,9 +42,16 @@ CollectiveArea *take_back(int ranks) {
 } // namespace
 
 CollectiveArea *make_area(int ranks, bool direct) {
-    CollectiveArea *area = take_back(ranks);
-    if (area == nullptr) area = static_cast<CollectiveArea *>(arena_allocate(CollectiveArea::footprint(ranks)));
-    if (area == nullptr) return nullptr;
+    CollectiveArea *area = take_back(ranks, direct);
+    if (area == nullptr) {
+        // Rooms are a comfort; half of the arena is for what messages need.
+        std::size_t room_bytes = CollectiveArea::room_bytes_for(ranks, direct);
+        std::uint64_t used = engine.arena->next_free.load(std::memory_order_relaxed);
+        if (used + CollectiveArea::footprint(ranks, room_bytes) > engine.arena->bytes / 2) room_bytes = 0;
+        area = static_cast<CollectiveArea *>(arena_allocate(CollectiveArea::footprint(ranks, room_bytes)));
+        if (area == nullptr) return nullptr;
+        area->room_bytes = static_cast<std::uint32_t>(room_bytes);
+    }
     area->ranks = static_cast<std::uint32_t>(ranks);
     area->direct = direct;
     made_areas().push_back(area);
@@ -74,8 +83,8 @@ void Meeting::wake_others() {
 
 void Meeting::post() {
     // Lines of a room are the others' next; a slot's is asked for all the time.
-    static_assert(CollectiveArea::room_bytes <= handed_down);
-    if (own_bytes_ > static_cast<Count>(MeetingLine::inline_bytes) && engine.has_own_core())
+    if (own_bytes_ > static_cast<Count>(MeetingLine::inline_bytes) && own_bytes_ <= static_cast<Count>(handed_down) &&
+        engine.has_own_core())
         hand_down(data(communicator_.rank(), own_bytes_), static_cast<std::size_t>(own_bytes_));
     own().posted.store(number_ + 1, std::memory_order_release);
     wake_others();

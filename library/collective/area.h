@@ -17,6 +17,7 @@
 #include "core/datatype/checked.h"
 #include "core/engine.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -47,13 +48,12 @@ struct CollectiveArea {
     };
 
     static constexpr int few_ranks = 8; ///< so many may exchange: each reads from each
-    /// What a rank may post that does not fit into its slot, in a room of its own. For more, two meetings and reading
-    /// where it lies take less (volley study, allgather of 1 KiB: 0.78 us posted, 0.6 read).
-    static constexpr std::size_t room_bytes = 512;
-    static constexpr std::uint32_t most_with_rooms = 64;
+    static constexpr int most_with_rooms = 64;
+    static constexpr std::size_t most_room_bytes = 8192;
 
     std::uint32_t ranks;
     std::uint32_t direct;               ///< 1: they may use each other's pointers
+    std::uint32_t room_bytes;           ///< that a rank may post if its slot is too small; 0: no more than that
     std::atomic<std::uint32_t> leavers; ///< ranks that do not need it any more
     Arrivals arrivals[depth];
     alignas(cache_line) std::atomic<std::uint64_t> concluded; ///< meetings
@@ -63,21 +63,26 @@ struct CollectiveArea {
     MeetingLine *slots() {
         return reinterpret_cast<MeetingLine *>(this + 1);
     }
-    bool has_rooms() const {
-        return ranks <= most_with_rooms;
+    /// So much that messages, or reading where the data lies in two meetings, take longer above (volley study, 2 ranks:
+    /// allgather of 1 KiB 0.78 us posted, 0.6 read).
+    static std::size_t room_bytes_for(int ranks, bool direct) {
+        if (ranks > most_with_rooms) return 0;
+        return direct ? 512 : most_room_bytes;
     }
     /// Of one rank in one meeting. They follow the slots; all rooms of a meeting lie side by side.
     unsigned char *room(std::uint64_t rank, std::uint64_t meeting) {
         auto *rooms = reinterpret_cast<unsigned char *>(slots() + ranks * depth);
         return rooms + (meeting % depth * ranks + rank) * room_bytes;
     }
+    std::size_t all_rooms_bytes() const {
+        return std::size_t{ranks} * room_bytes;
+    }
     /// What has to be zero at first: all but the rooms.
     static std::size_t head_bytes(int ranks) {
         return sizeof(CollectiveArea) + static_cast<std::size_t>(ranks) * depth * sizeof(MeetingLine);
     }
-    static std::size_t footprint(int ranks) {
-        bool rooms = ranks <= static_cast<int>(most_with_rooms);
-        return head_bytes(ranks) + (rooms ? static_cast<std::size_t>(ranks) * depth * room_bytes : 0);
+    static std::size_t footprint(int ranks, std::size_t room_bytes) {
+        return head_bytes(ranks) + static_cast<std::size_t>(ranks) * depth * room_bytes;
     }
 };
 
@@ -107,25 +112,23 @@ class Meeting {
 
     /// Data so small that it can be posted, in a rank's slot or its room, where one rank posts or one rank reads.
     static bool fits(const Communicator &communicator, Count bytes) {
-        bool in_room = communicator.area->has_rooms();
-        return bytes <= static_cast<Count>(in_room ? CollectiveArea::room_bytes : MeetingLine::inline_bytes);
-    }
-    /// The same where one rank posts, and may use all rooms. With a core for each rank they read where the data lies.
-    static bool fits_alone(const Communicator &communicator, Count bytes) {
-        if (fits(communicator, bytes)) return true;
-        const CollectiveArea &area = *communicator.area;
-        return engine.crowded() && area.has_rooms() &&
-               bytes <= static_cast<Count>(area.ranks * CollectiveArea::room_bytes);
+        Count room = communicator.area->room_bytes;
+        return bytes <= std::max(room, static_cast<Count>(MeetingLine::inline_bytes));
     }
     /// The same where each rank reads what all have posted. Many do better with the last to come reading for all.
     static bool all_fit(const Communicator &communicator, Count bytes) {
         bool by_last = communicator.area->direct && !exchanges(communicator);
         return by_last ? bytes <= static_cast<Count>(MeetingLine::inline_bytes) : fits(communicator, bytes);
     }
+    /// The same where one rank posts, and may use all rooms. With a core for each rank they read where the data lies.
+    static bool fits_alone(const Communicator &communicator, Count bytes) {
+        bool all_rooms = engine.crowded() && bytes <= static_cast<Count>(communicator.area->all_rooms_bytes());
+        return all_rooms || fits(communicator, bytes);
+    }
     /// Where that is, of so many bytes.
     unsigned char *data(int rank, Count bytes) {
         if (bytes <= static_cast<Count>(MeetingLine::inline_bytes)) return slot(rank).data;
-        bool alone = bytes > static_cast<Count>(CollectiveArea::room_bytes);
+        bool alone = bytes > static_cast<Count>(area_.room_bytes);
         return area_.room(alone ? 0 : static_cast<std::uint64_t>(rank), number_);
     }
     /// Where this rank's is to be written.

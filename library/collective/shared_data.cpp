@@ -81,6 +81,55 @@ bool shared_barrier(Communicator &communicator, int &code) {
     return true;
 }
 
+namespace {
+
+/// Of data or a piece of it: the root copies it for the others, and goes on.
+template <class Pack, class Unpack>
+void broadcast_posts(Communicator &communicator, const WaitingFor &waiting, Count bytes, int root, Pack &&pack,
+                     Unpack &&unpack) {
+    Meeting meeting(communicator, waiting);
+    if (communicator.rank() == root) {
+        pack(meeting.own_data(bytes));
+        meeting.post();
+    } else {
+        meeting.wait_for_post(root);
+        unpack(meeting.data(root, bytes));
+    }
+    meeting.arrive_and_go();
+}
+
+/// With more ranks than cores: as everyone runs once for many pieces.
+bool broadcast_pieces(Communicator &communicator, const WaitingFor &waiting, const Block &block, int root) {
+    auto most = static_cast<Count>(communicator.area->all_rooms_bytes());
+    if (!engine.crowded() || most == 0) return false;
+    for (Count at = 0, bytes = block.bytes(); at < bytes; at += most) {
+        Count length = std::min(most, bytes - at);
+        broadcast_posts(
+            communicator, waiting, length, root,
+            [&](unsigned char *posted) { pack(typed(block), at, at + length, posted); },
+            [&](const unsigned char *posted) { unpack(typed(block), at, at + length, posted); });
+    }
+    return true;
+}
+
+/// The others read where the root's data lies.
+int broadcast_directly(Communicator &communicator, const WaitingFor &waiting, const Block &block, int root) {
+    Meeting meeting(communicator, waiting);
+    if (communicator.rank() == root) {
+        meeting.own().as<Location>() = location_of(block);
+        meeting.post();
+        meeting.arrive_and_wait();
+        return MPI_SUCCESS;
+    }
+    meeting.wait_for_post(root);
+    Location from = meeting.slot(root).as<Location>();
+    int code = copy_checked(typed(from), from.count * from.plan->size, typed(block), block.bytes());
+    meeting.arrive_and_go();
+    return code;
+}
+
+} // namespace
+
 bool shared_broadcast(Communicator &communicator, int &code, const Passed &passed, int root) {
     if (communicator.area == nullptr) return false;
     Arguments arguments;
@@ -91,31 +140,15 @@ bool shared_broadcast(Communicator &communicator, int &code, const Passed &passe
     if (code != MPI_SUCCESS || block.bytes() == 0) return true;
     Count bytes = block.bytes();
     if (is_pair_of_long(communicator, bytes)) return false;
-    bool small = Meeting::fits_alone(communicator, bytes);
-    if (!small && !communicator.area->direct) return false;
     WaitingFor waiting = about(communicator, root, passed.count, passed.type);
-    Meeting meeting(communicator, waiting);
-    MeetingLine &slot = meeting.slot(root);
-    if (communicator.rank() == root) {
-        if (small)
-            pack_bytes(block, bytes, meeting.own_data(bytes));
-        else
-            slot.as<Location>() = location_of(block);
-        meeting.post();
-        if (small)
-            meeting.arrive_and_go();
-        else
-            meeting.arrive_and_wait();
-        return true;
-    }
-    meeting.wait_for_post(root);
-    if (small) {
-        unpack_bytes(meeting.data(root, bytes), bytes, block);
-    } else {
-        Location from = slot.as<Location>();
-        code = copy_checked(typed(from), from.count * from.plan->size, typed(block), bytes);
-    }
-    meeting.arrive_and_go();
+    if (Meeting::fits_alone(communicator, bytes))
+        broadcast_posts(
+            communicator, waiting, bytes, root, [&](unsigned char *posted) { pack_bytes(block, bytes, posted); },
+            [&](const unsigned char *posted) { unpack_bytes(posted, bytes, block); });
+    else if (communicator.area->direct)
+        code = broadcast_directly(communicator, waiting, block, root);
+    else
+        return broadcast_pieces(communicator, waiting, block, root);
     return true;
 }
 

@@ -105,7 +105,7 @@ void allreduce_posts(Shared &shared) {
     copy_bytes(meeting.own_data(shared.bytes()), shared.buffers.own, shared.bytes());
     if (exchanges(shared.communicator) || shared.bytes() > static_cast<Count>(MeetingLine::inline_bytes)) {
         meeting.meet(); // each joins them all, in the same order
-        alignas(16) unsigned char own_result[CollectiveArea::room_bytes];
+        alignas(16) unsigned char own_result[CollectiveArea::most_room_bytes];
         join_posts(shared, meeting, shared.communicator.size(), own_result);
         return copy_bytes(shared.buffers.result, own_result, shared.bytes());
     }
@@ -151,7 +151,7 @@ void reduce_posts(Shared &shared, int root) {
     copy_bytes(meeting.own_data(shared.bytes()), shared.buffers.own, shared.bytes());
     if (shared.communicator.rank() != root) return meeting.hand_in();
     meeting.collect();
-    alignas(16) unsigned char result[CollectiveArea::room_bytes];
+    alignas(16) unsigned char result[CollectiveArea::most_room_bytes];
     join_posts(shared, meeting, shared.communicator.size(), result);
     copy_bytes(shared.buffers.result, result, shared.bytes());
 }
@@ -295,7 +295,7 @@ bool shared_scan(Communicator &communicator, int &code, const PassedOperands &pa
     meeting.meet();
     int sources = communicator.rank() + (exclusive ? 0 : 1);
     if (sources == 0) return true;
-    alignas(16) unsigned char result[CollectiveArea::room_bytes];
+    alignas(16) unsigned char result[CollectiveArea::most_room_bytes];
     join_posts(shared, meeting, sources, result);
     copy_bytes(shared.buffers.result, result, shared.bytes());
     return true;

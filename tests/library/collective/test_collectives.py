@@ -20,13 +20,15 @@ def test_program(source: str, ranks: int, mode: str, mpi_program: MpiProgram, mp
     mpirun("--ranks", mode, "-n", ranks, mpi_program(PROGRAMS / f"{source}.cpp"))
 
 
-@pytest.mark.parametrize("ranks", [3, 5, 8])
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("ranks", "cores"), [(3, 3), (8, 8), (4, 1)])
 @pytest.mark.parametrize("source", ["data", "reduce", "sequence", "threads"])
-def test_ranks_that_take_a_core_each_for_granted(
-    source: str, ranks: int, mpi_program: MpiProgram, mpirun: MpiRun
+def test_ranks_that_take_it_for_granted_how_many_cores_there_are(
+    source: str, ranks: int, cores: int, mode: str, mpi_program: MpiProgram, mpirun: MpiRun
 ) -> None:
-    """They meet in another way than ranks that have to share cores, which most machines' tests would not see."""
-    mpirun("-genv", "VOLLEY_CPUS", ranks, "-n", ranks, mpi_program(PROGRAMS / f"{source}.cpp"))
+    """With a core each they meet in another way than where they share cores; a machine's tests would see only one."""
+    program = mpi_program(PROGRAMS / f"{source}.cpp")
+    mpirun("-genv", "VOLLEY_CPUS", cores, "--ranks", mode, "-n", ranks, program)
 
 
 @pytest.mark.parametrize("source", ["data", "reduce", "sequence"])

@@ -116,6 +116,7 @@ class Messages {
 
     Transfer *allocate_transfer();
 
+    LinePace line_pace_;
     RingSender *last_used_ = nullptr;               ///< for an eager message, until all is prepared for the next
     std::vector<Chain<Send, &Send::queue>> queues_; ///< by the receiver's rank
     std::vector<int> queued_ranks_;                 ///< ranks whose chain is not empty

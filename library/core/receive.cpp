@@ -159,7 +159,9 @@ Count Messages::accept(Receive &receive, int source, int tag, Count bytes) {
 void Messages::deliver(Receive &receive, int source, int tag, const void *payload, Count bytes) {
     bytes = accept(receive, source, tag, bytes);
     if (bytes > 0) { // without data there is no address
-        if (receive.contiguous)
+        if (receive.contiguous && static_cast<std::size_t>(bytes) > in_place_above_bytes)
+            line_pace_.watch(bytes, [&] { std::memcpy(receive.contiguous, payload, static_cast<std::size_t>(bytes)); });
+        else if (receive.contiguous)
             std::memcpy(receive.contiguous, payload, static_cast<std::size_t>(bytes));
         else
             unpack(receive.buffer, 0, bytes, payload);
@@ -193,11 +195,17 @@ bool Messages::deliver(Receive &receive, int source, int tag, Transfer &transfer
         return true;
     }
     if (readable && bytes > 0) {
-        if (together && bytes >= shared_from_bytes &&
-            transfer.state.load(std::memory_order_relaxed) == TransferState::taken)
-            copy_together(transfer, receive, bytes);
+        bool taken = transfer.state.load(std::memory_order_relaxed) == TransferState::taken;
+        auto copy = [&] {
+            if (together && bytes > shared_above_bytes && taken)
+                copy_together(transfer, receive, bytes);
+            else
+                copy_piece(source_of(transfer), destination_of(receive), 0, bytes);
+        };
+        if (transfer.watched && taken)
+            transfer.quick = line_pace_.is_quick(bytes, copy);
         else
-            copy_piece(source_of(transfer), destination_of(receive), 0, bytes);
+            copy();
     }
     release(transfer);
     finish(receive);

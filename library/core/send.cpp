@@ -16,6 +16,9 @@ namespace {
 /// microseconds where it has a core of its own; after two turns of the others where it has not.
 constexpr int looks_when_alone = 400;
 constexpr int looks_when_crowded = 2;
+/// A receiver that comes later than that would not have been waited for with the message in the ring: some 2
+/// microseconds.
+constexpr int looks_when_quick = 24;
 /// Larger messages wait: copying them twice costs more than most receivers are late.
 constexpr Count largest_moved = 1 << 20;
 /// What one sender may leave in the arena for late receivers.
@@ -70,7 +73,7 @@ bool Messages::send_at_once(const void *data, Count bytes, int world_rank, const
         return false;
     RingSender &ring = channels.to(world_rank);
     auto size = static_cast<std::size_t>(bytes);
-    if (size > ring.eager_limit() || !ring.send_eager(envelope, data, size)) [[unlikely]]
+    if (!ring.takes(size) || !ring.send_eager(envelope, data, size)) [[unlikely]]
         return false;
     engine.wake_rank(world_rank);
     last_used_ = &ring;
@@ -91,7 +94,7 @@ void Messages::start(Send &send) {
 bool Messages::place(Send &send) {
     RingSender &ring = channels.to(send.world_rank);
     auto size = static_cast<std::size_t>(send.bytes);
-    if (send.mode == SendMode::synchronous || size > ring.eager_limit()) return announce(send);
+    if (send.mode == SendMode::synchronous || !ring.takes(size)) return announce(send);
     bool placed = send.contiguous ? ring.send_eager(send.envelope, send.contiguous, size)
                                   : ring.send_eager_filled(send.envelope, size, [&](unsigned char *place) {
                                         pack(send.buffer, 0, send.bytes, place);
@@ -118,6 +121,9 @@ bool Messages::announce(Send &send) {
         transfer->sender = engine.rank;
         transfer->bytes = send.bytes;
         transfer->waits = send.waits;
+        transfer->watched = send.mode != SendMode::synchronous &&
+                            channels.to(send.world_rank).is_watched(static_cast<std::size_t>(send.bytes));
+        transfer->quick = 0;
         transfer->address = reinterpret_cast<std::uint64_t>(send.contiguous ? send.contiguous : send.buffer.address);
         transfer->plan = send.contiguous ? 0 : reinterpret_cast<std::uint64_t>(send.buffer.plan);
         transfer->count = send.buffer.count;
@@ -164,6 +170,7 @@ void Messages::attend(Send &send) {
     if (++send.looks != (engine.crowded() ? looks_when_crowded : looks_when_alone)) return;
     if (send.mode == SendMode::synchronous || send.bytes > largest_moved || heap_.in_use() > most_moved) return;
     if (!send.transfer->claim(TransferState::moving)) return;
+    if (send.transfer->watched) channels.to(send.world_rank).learn(false);
     if (!move_to_arena(send, TransferState::buffered))
         send.transfer->state.store(TransferState::open, std::memory_order_release);
 }
@@ -174,6 +181,7 @@ bool Messages::check(Send &send) {
     switch (transfer.state.load(std::memory_order_acquire)) {
     case TransferState::done:
         announced_.remove(send);
+        if (transfer.watched) channels.to(send.world_rank).learn(transfer.quick != 0 && send.looks <= looks_when_quick);
         free_transfers_.push_back(&transfer);
         if (send.block) heap_.release(send.block, static_cast<std::size_t>(send.bytes));
         finish(send);

@@ -31,8 +31,9 @@ void Channels::make(int world_rank) {
     if (!ring) abort_job_for("the memory ranks share is used up: no room for messages to another rank");
     ring->construct(slots_, bytes_);
     bool readable = world_rank == rank_ || engine.may_dereference(world_rank);
-    senders_[static_cast<std::size_t>(world_rank)] =
-        RingSender(ring, engine.settings.eager_limit_to(readable), engine.has_own_core());
+    RingSender &sender = senders_[static_cast<std::size_t>(world_rank)];
+    sender = RingSender(ring, engine.settings.eager_limit_to(readable), engine.has_own_core());
+    if (readable && world_rank != rank_ && engine.has_own_core() && !engine.settings.eager_limit) sender.try_in_place();
     Inbox *inbox = job_->inbox(world_rank, ranks_);
     inbox->ring(static_cast<std::size_t>(rank_)).store(arena_offset(ring), std::memory_order_release);
     inbox->rings.fetch_add(1, std::memory_order_release);

@@ -19,6 +19,7 @@
 #pragma once
 
 #include "boot/job.h"
+#include "reach/in_place.h"
 #include "reach/lines.h"
 
 #include <algorithm>
@@ -119,6 +120,24 @@ class RingSender {
     std::size_t eager_limit() const {
         return eager_limit_;
     }
+    /// A message of that size is to go through the ring now.
+    bool takes(std::size_t size) const {
+        return size <= eager_limit_ && !(is_tried(size) && in_place_.stays());
+    }
+    /// It may go through the ring or stay in the sender's buffer, whichever is found to be quicker.
+    bool is_tried(std::size_t size) const {
+        return learns_ && size > in_place_above_bytes && size <= eager_limit_;
+    }
+    /// From now on: both sides have a core each, and the receiver may read that buffer.
+    void try_in_place() {
+        learns_ = true;
+    }
+    bool is_watched(std::size_t size) {
+        return is_tried(size) && in_place_.is_watched();
+    }
+    void learn(bool quick) {
+        in_place_.learn(quick);
+    }
 
     /// Puts a whole small message into the ring; false if there is no room now. Precondition:
     /// size <= eager_limit(). Published with release order; the caller then wakes the receiver.
@@ -150,6 +169,7 @@ class RingSender {
             slot->payload_position = at;
         }
         publish(slot, envelope, MessageKind::eager, size);
+        if (is_tried(size)) in_place_.count();
         if (size > inline_bytes && apart_) expect(size);
         return true;
     }
@@ -163,6 +183,7 @@ class RingSender {
         slot->direct.address = reinterpret_cast<std::uint64_t>(address);
         slot->direct.transfer = transfer;
         publish(slot, envelope, MessageKind::direct, size);
+        if (is_tried(size)) in_place_.count();
         return true;
     }
 
@@ -242,6 +263,8 @@ class RingSender {
 
     RingHead *ring_;
     std::uint32_t eager_limit_;
+    bool learns_ = false;
+    InPlace in_place_;
     bool apart_;
     std::uint64_t position_ = 0;   ///< of the next message
     std::uint64_t slot_limit_ = 0; ///< position that is not known to be free

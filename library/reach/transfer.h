@@ -35,8 +35,8 @@ enum class TransferState : std::uint32_t {
     done,
 };
 
-/// Both sides copy messages from here on, if both wait: below, agreeing costs more than is won.
-inline constexpr std::int64_t shared_from_bytes = 8192;
+/// Both sides copy messages above this, if both wait: up to here, agreeing costs more than is won.
+inline constexpr std::int64_t shared_above_bytes = 8192;
 
 /// The same for ranks that copy by calls of the kernel, and what each claims then: a call costs as much as some 8 KiB.
 inline constexpr std::int64_t kernel_shared_from_bytes = 32768;
@@ -61,8 +61,10 @@ struct alignas(cache_line) Transfer {
     std::int64_t bytes;    ///< of the message
     std::int32_t sender;   ///< rank in the job
     std::uint32_t waits;   ///< the sender does nothing but wait for this: it can help to copy
+    std::uint32_t watched; ///< it might as well have gone through the ring (reach/in_place.h): was that better?
 
     alignas(cache_line) std::atomic<TransferState> state;
+    std::uint32_t quick; ///< written by the receiver before it stores done, if watched
 
     // Written by the receiver before it stores shared: where the data goes, for a sender that helps.
     std::uint64_t to_address;

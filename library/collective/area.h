@@ -40,7 +40,6 @@ struct alignas(cache_line) MeetingLine {
 /// Plain data in the arena; the slots follow it.
 struct CollectiveArea {
     static constexpr std::uint64_t depth = 16;
-    static constexpr std::size_t result_bytes = 16384;
     static constexpr std::size_t by_last_bytes = 8192; ///< up to here the last to come may make a result for all
 
     struct alignas(cache_line) Arrivals {
@@ -58,7 +57,7 @@ struct CollectiveArea {
     Arrivals arrivals[depth];
     alignas(cache_line) std::atomic<std::uint64_t> concluded; ///< meetings
     alignas(16) unsigned char small_result[MeetingLine::inline_bytes];
-    alignas(cache_line) unsigned char result[result_bytes];
+    alignas(cache_line) unsigned char result[by_last_bytes];
 
     MeetingLine *slots() {
         return reinterpret_cast<MeetingLine *>(this + 1);

@@ -262,15 +262,25 @@ def same_again(random: Random, setting: Setting, effect: float) -> Planted:
     return replace(_case("", new.times()), against=Material("older", [old.times()]))
 
 
-def failed_launch(random: Random, setting: Setting, effect: float) -> Planted:
-    """A launch that a watchdog ended."""
+def _ended(random: Random, setting: Setting, kind: str, status: str, reason: str) -> Planted:
     curve = draft(random, setting).times()
-    fact = Launch(1, "synthetic", "pingpong", 2, 1, status="frozen", reason="nothing moved for 10 s at 4096 bytes")
-    return Planted("freeze", Material("synthetic", [curve], launches=[fact]))
+    fact = Launch(1, "synthetic", "pingpong", 2, 1, status=status, reason=reason)
+    return Planted(kind, Material("synthetic", [curve], launches=[fact]))
+
+
+def frozen_launch(random: Random, setting: Setting, effect: float) -> Planted:
+    """A launch that a watchdog ended."""
+    return _ended(random, setting, "freeze", "frozen", "nothing moved for 10 s at 4096 bytes")
+
+
+def failed_launch(random: Random, setting: Setting, effect: float) -> Planted:
+    """A launch of which a rank died."""
+    return _ended(random, setting, "failure", "failed", "0 of 2 ranks finished, status 139: segmentation fault")
 
 
 MAKERS: tuple[Callable[[Random, Setting, float], Planted], ...] = (
-    spike, step, collapse, bimodal, drift, launch_effect, stall, freeze, failed_launch, structure_change, regression,
+    spike, step, collapse, bimodal, drift, launch_effect, stall, freeze, frozen_launch, structure_change, regression,
+    failed_launch,
 )  # fmt: skip
 CLEAN: tuple[Callable[[Random, Setting, float], Planted], ...] = (clean, clean, clean, clean_stream, same_again)
 

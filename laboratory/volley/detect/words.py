@@ -52,6 +52,7 @@ WORDS: dict[str, Callable[[Finding], str]] = {
     "bimodal": lambda one: f"Two modes at {_range(one)}",
     "drift": lambda one: f"Drift within launches at {_range(one)}",
     "launch effect": lambda one: "Launches differ",
+    "failure": lambda one: "Launches failed",
     "freeze": lambda one: f"Freeze at {format_size(one.size_from)}",
     "wrong figures": lambda one: "Wrong figures",
     "structure change": lambda one: "Structure changed",
@@ -62,7 +63,11 @@ WORDS: dict[str, Callable[[Finding], str]] = {
 def sentences(one: Finding) -> str:
     """One line: what, where, how much, on what grounds, how sure."""
     title = WORDS[one.kind](one) if one.kind in WORDS else one.kind
-    much = "" if one.kind in ("freeze", "wrong figures", "stall") else f", {_factor(one.magnitude)}{_spread(one)}"
+    much = (
+        ""
+        if one.kind in ("failure", "freeze", "wrong figures", "stall")
+        else f", {_factor(one.magnitude)}{_spread(one)}"
+    )
     sure = f"confidence {min(math.floor(one.confidence * 100), 99)} %"
     return f"{title}{much}: {one.evidence.get('says', '')}. {_doubt(one)}{sure}."
 

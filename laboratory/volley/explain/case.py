@@ -40,8 +40,8 @@ class Contrast:
     before: tuple[float, ...]
     after: tuple[float, ...]
     expected: float
-    share: bool = False
-    """Whether amounts are shares of operations (Symptom.share)."""
+    shares_of: str = ""
+    """As Symptom.shares_of."""
 
     @property
     def reproduced(self) -> bool:
@@ -78,8 +78,8 @@ class Contrast:
             why = reasons[0][:160] if reasons else "none measured all sizes"
             return f"no launch {failed.arm.name} gave a number: {why}"
         before, after = float(np.median(self.before)), float(np.median(self.after))
-        if self.share:
-            return f"{before:.2%} of the operations showed it as found, {after:.2%} with it"
+        if self.shares_of:
+            return f"{before:.2%} of the {self.shares_of} showed it as found, {after:.2%} with it"
         return f"{np.exp(before):.3g} times the time as found, {np.exp(after):.3g} times with it"
 
     def figures(self) -> dict[str, Any]:
@@ -89,7 +89,7 @@ class Contrast:
             "before": [round(one, 5) for one in self.before],
             "after": [round(one, 5) for one in self.after],
             "removed": self.removed,
-            "unit": "share" if self.share else "log ratio",
+            "unit": "share" if self.shares_of else "log ratio",
         }
 
 
@@ -146,7 +146,7 @@ class Case:
         """The contrast of two arms that were measured together."""
         symptom = symptom or self.symptom
         before, after = tuple(symptom.amounts(found)), tuple(symptom.amounts(changed))
-        contrast = Contrast(found, changed, before, after, symptom.expected, symptom.share)
+        contrast = Contrast(found, changed, before, after, symptom.expected, symptom.shares_of)
         self.contrasts.append(contrast)
         return contrast
 

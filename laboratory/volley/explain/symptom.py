@@ -33,8 +33,8 @@ class Symptom(ABC):
     kinds: ClassVar[tuple[str, ...]]
     launches: ClassVar[int] = 5
     """Per arm, that an experiment needs."""
-    share: ClassVar[bool] = False
-    """Whether amounts are shares of operations; else they are logarithms of ratios of times."""
+    shares_of: ClassVar[str] = ""
+    """Amounts are shares of these; if empty they are logarithms of ratios of times."""
 
     def __init__(self, finding: Finding, curve: CurveData | None) -> None:
         self.finding = finding
@@ -168,7 +168,7 @@ class Stall(Symptom):
     """Late messages: the share of messages that come at least half as late as the finding says."""
 
     kinds = ("stall",)
-    share = True
+    shares_of = "operations"
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -266,17 +266,20 @@ class Spread(Symptom):
         return [max(group) - min(group) for group in groups if len(group) == self.GROUP]
 
 
-class Frozen(Symptom):
-    """Freeze: launches that froze."""
+class Ended(Symptom):
+    """Freeze, failure: launches that ended so."""
 
-    kinds = ("freeze",)
+    kinds = ("freeze", "failure")
     launches = 3
-    share = True
+    shares_of = "launches"
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Where it stood."""
-        return (self.finding.size_from,)
+        """Where it stood; if that is not known, some over the whole curve, and the largest."""
+        if self.finding.size_from or self.curve is None:
+            return (self.finding.size_from,)
+        grid = self.curve.sizes.tolist()
+        return tuple(sorted({*grid[:: max(1, len(grid) // 4)], grid[-1]}))
 
     @property
     def expected(self) -> float:
@@ -284,8 +287,9 @@ class Frozen(Symptom):
         return 1.0
 
     def amounts(self, measured: Measured) -> list[float]:
-        """1 for a launch that froze."""
-        return [float(launch.status == "frozen") for launch in measured.launches]
+        """1 for a launch that ended so."""
+        status = "frozen" if self.finding.kind == "freeze" else "failed"
+        return [float(launch.status == status) for launch in measured.launches]
 
 
 class Interrupted(Symptom):
@@ -384,7 +388,7 @@ class RankCollapse(Symptom):
         return [float(np.mean([row[one] - self.reference[one] for one in row])) + smaller for row in rows if row]
 
 
-KINDS: tuple[type[Symptom], ...] = (Edge, Spike, Stall, Modes, Drift, Spread, Frozen, Slower, RankCollapse)
+KINDS: tuple[type[Symptom], ...] = (Edge, Spike, Stall, Modes, Drift, Spread, Ended, Slower, RankCollapse)
 
 
 def symptom_of(finding: Finding, curve: CurveData | None, others: Sequence[CurveData] = ()) -> Symptom | None:
@@ -396,5 +400,7 @@ def symptom_of(finding: Finding, curve: CurveData | None, others: Sequence[Curve
         return Interrupted(finding, curve)
     if finding.kind == "rank collapse":
         return RankCollapse(finding, curve, others)
+    if finding.kind == "failure" and curve is None:  # nothing was measured: by the sizes of another system
+        curve = next((one for one in others if one.test == finding.test), None)
     kind = next((one for one in KINDS if finding.kind in one.kinds), None)
     return kind(finding, curve) if kind else None

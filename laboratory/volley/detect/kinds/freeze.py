@@ -28,22 +28,23 @@ class FreezeDetector(Detector):
 
     def search(self, material: Material, against: Material | None) -> Search:
         """One candidate per system and test."""
-        return Search([*_told(material), *_broken_off(material)], max(len(material.curves), 1))
+        return Search([*ended(material, "freeze", "frozen"), *_broken_off(material)], max(len(material.curves), 1))
 
 
-def _told(material: Material) -> list[Finding]:
-    frozen: dict[tuple[str, str, int], list[Launch]] = {}
+def ended(material: Material, kind: str, status: str) -> list[Finding]:
+    """A finding per system, test and number of ranks of which launches ended with `status`."""
+    found_so: dict[tuple[str, str, int], list[Launch]] = {}
     for launch in material.launches:
-        if launch.status == "frozen":
-            frozen.setdefault((launch.system, launch.test, launch.ranks), []).append(launch)
+        if launch.status == status:
+            found_so.setdefault((launch.system, launch.test, launch.ranks), []).append(launch)
     started = Counter((one.system, one.test, one.ranks) for one in material.launches if one.status != "not measured")
     found = []
-    for (system, test, ranks), launches in frozen.items():
+    for (system, test, ranks), launches in found_so.items():
         size = _size(launches[0])
-        reasons = {launch.reason for launch in launches}
+        ((reason, _),) = Counter(launch.reason for launch in launches).most_common(1)
         found.append(
             Finding(
-                "freeze",
+                kind,
                 system,
                 test,
                 size,
@@ -52,7 +53,7 @@ def _told(material: Material) -> list[Finding]:
                 (math.inf, math.inf),
                 1.0,
                 evidence={
-                    "says": f"{len(launches)} of {started[(system, test, ranks)]} launches: {sorted(reasons)[0]}",
+                    "says": f"{len(launches)} of {started[(system, test, ranks)]} launches: {reason}",
                     "launches": [launch.number for launch in launches],
                     "launches_started": started[(system, test, ranks)],
                 },

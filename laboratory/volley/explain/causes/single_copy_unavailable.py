@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Reading another process's memory is refused, so that large messages are copied twice.
 
-Signature: large messages over shared memory are slow for their size, and one process may not read another's memory
-here (Yama, a container without SYS_PTRACE, seccomp). Intervention: ranks allow it themselves (shim `memory`), where
-the system lets them. Counter: a process_vm_readv between ranks of that very MPI, refused before and allowed after.
+Signature: large messages over shared memory are slow for their size, or launches fail, and one process may not read
+another's memory here (Yama, a container without SYS_PTRACE, seccomp). Intervention: ranks allow it themselves (shim
+`memory`), where the system lets them. Counter: a process_vm_readv between ranks of that very MPI, refused before and
+allowed after.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from volley.detect.finding import Finding
@@ -20,6 +22,8 @@ from volley.tests import all_tests
 LARGE = 2048
 """Bytes below which no MPI reads from the other process."""
 PERMIT = {"memory": "permit"}
+TOLD = re.compile(r"process_vm_readv|\bcma\b|not permitted|EPERM", re.IGNORECASE)
+"""What an MPI may say when it ends for that."""
 
 
 class SingleCopyUnavailable(Cause):
@@ -32,15 +36,23 @@ class SingleCopyUnavailable(Cause):
 
     def suspect(self, finding: Finding, scene: Scene) -> Suspicion | None:
         """Large messages through shared memory, on a system that says, or showed, that it refuses."""
-        if finding.kind not in ("plateau", "collapse", "step", "regression") or finding.magnitude < 1:
+        failed = finding.kind == "failure"
+        if not failed and (finding.kind not in ("plateau", "collapse", "step", "regression") or finding.magnitude < 1):
             return None
-        if scene.uses_tcp(finding) or finding.size_to < LARGE or finding.test in ("late_receiver", "ceilings"):
+        if scene.uses_tcp(finding) or finding.test in ("late_receiver", "ceilings"):
+            return None
+        if not failed and finding.size_to < LARGE:
             return None
         refused = [one for one in scene.facts(finding.system, "peer_memory", "peer_memory") if not one["allowed"]]
         scope = str(scene.environment.get("ptrace_scope", ""))
         reasons = [f"Rank 0 may not read rank 1's memory: {refused[0]['reason']}."] if refused else []
         if scope in ("1", "2", "3"):
             reasons.append(f"kernel.yama.ptrace_scope is {scope}: a process may not read what is not its child's.")
+        if failed and not reasons and not TOLD.search(str(finding.evidence.get("says", ""))):
+            return None
+        if failed:
+            reasons.append("An MPI that relies on reading the sender's memory may end where it is refused.")
+            return Suspicion(0.8, tuple(reasons))
         if not reasons:
             return Suspicion(0.1, ("Large messages through shared memory may be read straight from the sender.",))
         return Suspicion(0.7 if refused else 0.5, tuple(reasons))

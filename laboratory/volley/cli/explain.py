@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 from typing import Annotated
@@ -13,7 +14,9 @@ from rich.table import Table
 
 from volley.cli.console import output
 from volley.cli.detect import kinds_in
+from volley.cli.report import write_files
 from volley.cli.study import parse_duration
+from volley.errors import DataError
 from volley.explain import causes
 from volley.explain.conduct import Plan, conduct, plan
 from volley.explain.words import lines
@@ -63,11 +66,16 @@ def explaining(
         raise
     if as_json:
         typer.echo(json.dumps({"findings": [one.to_json() for one in verdicts]}, indent=1, ensure_ascii=False))
-        return
-    for line in lines(verdicts):
+    for line in lines(verdicts) if not as_json else ():
         console.print(line, soft_wrap=True, highlight=False)
-    if wanted.folder is not None and verdicts and not dry_run:
-        console.print(f"\nkept in {wanted.folder.path}/explanation.json; report: {wanted.folder.path}/report.html")
+    if wanted.folder is None or wanted.why_not or not verdicts or dry_run:
+        return
+    if not as_json:
+        console.print(f"\nkept in {wanted.folder.path}/explanation.json", soft_wrap=True, highlight=False)
+    with contextlib.suppress(DataError):  # all launches failed: there are no curves to show
+        write_files(wanted.folder, console)
+        if not as_json:
+            console.print(f"report: {wanted.folder.path}/report.html", soft_wrap=True, highlight=False)
 
 
 def _announce(wanted: Plan, dry_run: bool, console: Console) -> None:

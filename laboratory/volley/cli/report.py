@@ -42,6 +42,13 @@ def report(
 
 def make_report(folder: StudyFolder, console: Console) -> None:
     """Analyses, writes everything a person looks at, and prints the summary. Raises DataError if empty."""
+    data = write_files(folder, console)
+    print_summary(data, console)
+    console.print(f"\n[bold]report[/]: {folder.path / 'report.html'}", highlight=False, soft_wrap=True)
+
+
+def write_files(folder: StudyFolder, console: Console) -> ReportData:
+    """Analyses, and writes everything a person looks at. Raises DataError if there is nothing."""
     from volley import report as reporting  # with matplotlib: 0.3 s that no other command needs
 
     with console.status("analysing and drawing") if console.is_terminal else contextlib.nullcontext():
@@ -64,8 +71,7 @@ def make_report(folder: StudyFolder, console: Console) -> None:
                 f"cannot write {problem.filename or folder.path}: {problem.strerror or problem}",
                 f"make room or the folder writable, then: volley report {folder.path}; the samples are whole",
             ) from problem
-    print_summary(data, console)
-    console.print(f"\n[bold]report[/]: {page}", highlight=False, soft_wrap=True)
+    return data
 
 
 SHOWN_SIZES = (8, 1024, 4096, 65536, 1048576)

@@ -79,7 +79,7 @@ class Contrast:
             return f"no launch {failed.arm.name} gave a number: {why}"
         before, after = float(np.median(self.before)), float(np.median(self.after))
         if self.shares_of:
-            return f"{before:.2%} of the {self.shares_of} showed it as found, {after:.2%} with it"
+            return f"{100 * before:.3g} % of the {self.shares_of} showed it as found, {100 * after:.3g} % with it"
         return f"{np.exp(before):.3g} times the time as found, {np.exp(after):.3g} times with it"
 
     def figures(self) -> dict[str, Any]:
@@ -89,7 +89,7 @@ class Contrast:
             "before": [round(one, 5) for one in self.before],
             "after": [round(one, 5) for one in self.after],
             "removed": self.removed,
-            "unit": "share" if self.shares_of else "log ratio",
+            "unit": f"share of {self.shares_of}" if self.shares_of else "log ratio",
         }
 
 

@@ -143,10 +143,11 @@ def _draw_amounts(axes: Any, contrast: Mapping[str, Any]) -> None:
     axes.axhline(0, color=RULE, linewidth=1, zorder=0)
     axes.set_xlim(-0.6, 1.6)
     axes.set_xticks([0, 1], [name for name, _ in arms])
-    share = contrast.get("unit") == "share"
+    unit = str(contrast.get("unit"))
+    share = unit.startswith("share")
     axes.yaxis.set_major_locator(MaxNLocator(5))
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:.1%}" if share else f"{math.exp(value):.2g}×")
-    title = "share of operations that show it, by launch" if share else "times the time, by launch"
+    title = f"{unit} that show it, by launch" if share else "times the time, by launch"
     axes.set_title(title, fontsize=8.5, color=MUTED)
     quiet_frame(axes)
 

@@ -6,15 +6,21 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
+import polars as pl
 import pytest
+from volley import machine_facts
 from volley.detect import Finding
 from volley.errors import VolleyError
 from volley.explain.conduct import EXPLANATION, keep, load
 from volley.explain.explain import Verdict
-from volley.results import Study
+from volley.rank_files import SCHEMA
+from volley.results import Launch, Study
 from volley.store import StudyFolder
+from volley.systems import resolve
+from volley.tests import find_tests
 
 SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072]
 
@@ -77,3 +83,29 @@ def test_a_damaged_explanation_is_named(tmp_path: Path) -> None:
     (tmp_path / EXPLANATION).write_text('{"findings": [')
     with pytest.raises(VolleyError, match="is damaged"):
         load(tmp_path)
+
+
+def test_verdicts_are_kept_and_stand_in_the_report(tmp_path: Path) -> None:
+    """A launch failed for a reason that no cause knows: nothing has to be measured."""
+    facts = Study(title="made", tests=[asdict(find_tests("ceilings")[0])], environment=machine_facts.environment())
+    facts.options = {"requested_systems": ["machine"]}
+    made = StudyFolder.create(tmp_path / "study", facts)
+    (machine,) = resolve("machine")
+    for launch in (1, 2):
+        times = [1000.0 + size / 8 for size in SIZES]
+        rows = {"variant": "memcpy", "rank": 0, "size": SIZES, "repetition": 0, "start_ns": 0, "duration_ns": times}
+        made.add_launch(Launch(launch, machine.name, "ceilings", 2, launch), pl.DataFrame(rows).cast(SCHEMA))  # type: ignore[arg-type]
+    made.facts.launches.append(
+        Launch(3, machine.name, "ceilings", 2, 3, status="failed", reason="rank 1 stumbled over its own feet")
+    )
+    made.save()
+    made.merge()
+    outcome = volley(made.path, "--kind", "failure")
+    assert outcome.returncode == 0, outcome.stderr
+    assert "stumbled over its own feet" in outcome.stdout
+    assert "UNEXPLAINED: no known cause fits" in outcome.stdout
+    ((kept),) = load(made.path)
+    assert (kept["kind"], kept["status"]) == ("failure", "UNEXPLAINED")
+    report = (made.path / "report.html").read_text()
+    assert "Launches failed: 1 of 3 launches: rank 1 stumbled over its own feet" in report
+    assert "not explained yet" not in report

@@ -2,9 +2,13 @@
 /// What a message costs next to what this machine could do, in one run: half a ping-pong round trip of two ranks, and
 /// a limit, which hands over a cache line and copies with memcpy out of the other's buffer, without any library.
 ///
+/// What the programs do with the buffers decides where their lines lie, so there are three ping-pongs: "back" sends
+/// what came, out of the same buffer (as does the limit); "kept" sends another buffer, which nobody writes; "written"
+/// does so, too, but writes every line before it is sent and reads every line that came, as most programs do.
+///
 ///     mpicxx -std=c++20 -O2 messages.cpp -o messages && mpiexec -n 2 ./messages
 ///
-/// The limit needs ranks that share an address space; with --ranks process only the first column is there.
+/// The limit needs ranks that share an address space; with --ranks process it is missing.
 #include <mpi.h>
 
 #include <algorithm>
@@ -22,6 +26,7 @@ namespace {
 
 constexpr std::size_t largest = 8 << 20;
 constexpr int attempts = 20;
+constexpr std::size_t line_bytes = 64;
 int rank;
 
 double now_ns() {
@@ -46,13 +51,22 @@ template <class Body> double fastest(int repetitions, Body &&body) {
     return best;
 }
 
-void ping_pong(std::vector<char> &buffer, int bytes) {
+/// `make` is called before a message is sent, `look` after one has come.
+template <class Make, class Look> void ping_pong(const char *out, char *in, int bytes, Make &&make, Look &&look) {
+    auto send = [&] {
+        make();
+        MPI_Send(out, bytes, MPI_BYTE, 1 - rank, 0, MPI_COMM_WORLD);
+    };
+    auto receive = [&] {
+        MPI_Recv(in, bytes, MPI_BYTE, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        look();
+    };
     if (rank == 0) {
-        MPI_Send(buffer.data(), bytes, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
-        MPI_Recv(buffer.data(), bytes, MPI_BYTE, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        send();
+        receive();
     } else {
-        MPI_Recv(buffer.data(), bytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        MPI_Send(buffer.data(), bytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+        receive();
+        send();
     }
 }
 
@@ -84,7 +98,8 @@ int main(int argc, char **argv) {
         MPI_Finalize();
         return 2;
     }
-    std::vector<char> buffer(largest, static_cast<char>(rank));
+    std::vector<char> buffer(largest, static_cast<char>(rank)), sent(buffer);
+    volatile long sum = 0; // nobody asks for it, but it has to be made
     Side mine;
     mine.data = buffer.data();
     Side *both[2];
@@ -93,17 +108,28 @@ int main(int argc, char **argv) {
     pid_t process = getpid(), processes[2];
     MPI_Allgather(&process, sizeof process, MPI_BYTE, processes, sizeof process, MPI_BYTE, MPI_COMM_WORLD);
     bool shared = syscall(SYS_kcmp, processes[0], processes[1], KCMP_VM, 0, 0) == 0;
-    if (rank == 0) std::printf("%10s %12s %12s %8s\n", "bytes", "half trip", "limit", "ratio");
+    if (rank == 0)
+        std::printf("half a round trip, us\n%10s %10s %10s %10s %10s\n", "bytes", "kept", "written", "back", "limit");
     std::uint64_t turn = 0;
     for (std::size_t bytes = 1; bytes <= largest; bytes *= bytes < 8 ? 8 : 2) {
         int repetitions = static_cast<int>(std::clamp<std::size_t>((4 << 20) / bytes, 4, 2000));
-        double half = fastest(repetitions, [&] { ping_pong(buffer, static_cast<int>(bytes)); }) / 2;
-        double limit =
-            shared ? fastest(repetitions, [&] { bare_ping_pong(mine, *both[1 - rank], buffer, bytes, turn); }) / 2 : 0;
-        if (rank == 0 && shared)
-            std::printf("%10zu %9.3f us %9.3f us %8.2f\n", bytes, half / 1e3, limit / 1e3, half / limit);
-        else if (rank == 0)
-            std::printf("%10zu %9.3f us %12s\n", bytes, half / 1e3, "-");
+        auto size = static_cast<int>(bytes);
+        auto nothing = [] {};
+        auto write = [&] {
+            for (std::size_t i = 0; i < bytes; i += line_bytes) sent[i]++;
+        };
+        auto read = [&] {
+            for (std::size_t i = 0; i < bytes; i += line_bytes) sum = sum + buffer[i];
+        };
+        auto show = [](double round_trip) {
+            if (rank == 0) std::printf(" %10.3f", round_trip / 2 / 1e3);
+        };
+        if (rank == 0) std::printf("%10zu", bytes);
+        show(fastest(repetitions, [&] { ping_pong(sent.data(), buffer.data(), size, nothing, nothing); }));
+        show(fastest(repetitions, [&] { ping_pong(sent.data(), buffer.data(), size, write, read); }));
+        show(fastest(repetitions, [&] { ping_pong(buffer.data(), buffer.data(), size, nothing, nothing); }));
+        if (shared) show(fastest(repetitions, [&] { bare_ping_pong(mine, *both[1 - rank], buffer, bytes, turn); }));
+        if (rank == 0) std::printf("\n");
         std::fflush(stdout);
     }
     MPI_Finalize();

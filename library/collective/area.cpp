@@ -4,6 +4,7 @@
 #include "boot/ledger.h"
 #include "reach/lines.h"
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -41,7 +42,10 @@ CollectiveArea *take_back(int ranks, bool direct) {
 
 } // namespace
 
-CollectiveArea *make_area(int ranks, bool direct) {
+CollectiveArea *make_area(const Group &group) {
+    int ranks = group.size();
+    bool direct = std::ranges::all_of(group.world_ranks(),
+                                      [](std::int32_t world_rank) { return engine.may_dereference(world_rank); });
     CollectiveArea *area = take_back(ranks, direct);
     if (area == nullptr) {
         // Rooms are a comfort; half of the arena is for what messages need.

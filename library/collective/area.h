@@ -85,11 +85,10 @@ struct CollectiveArea {
     }
 };
 
-/// An area for that many ranks, in the arena. `direct`: all of them may dereference each other's pointers. One of them
-/// makes it when the communicator is made and tells the others (arena_offset); each stores it in communicator.area.
-/// nullptr, which is fine there, if the arena is used up. The maker takes it back once all ranks' communicators are
-/// gone.
-CollectiveArea *make_area(int ranks, bool direct);
+/// An area for the members of that group, in the arena. One of them makes it when the communicator is made and tells
+/// the others (arena_offset); each stores it in communicator.area. nullptr, which is fine there, if the arena is used
+/// up. The maker takes it back once all ranks' communicators are gone.
+CollectiveArea *make_area(const Group &group);
 
 /// Its ranks are a few with a core each.
 inline bool exchanges(const Communicator &communicator) {

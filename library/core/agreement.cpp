@@ -13,9 +13,7 @@ std::uint64_t draw_area(const Group &group) {
     // Before a process has joined the job it is not known for good where it is: it may exec another program.
     if (engine.job->joined.load(std::memory_order_acquire) < static_cast<std::uint32_t>(engine.ranks)) return 0;
     if (group.size() < 2) return 0;
-    bool direct = std::ranges::all_of(group.world_ranks(),
-                                      [](std::int32_t world_rank) { return engine.may_dereference(world_rank); });
-    const CollectiveArea *area = make_area(group.size(), direct);
+    const CollectiveArea *area = make_area(group);
     return area ? arena_offset(area) : 0;
 }
 

@@ -42,9 +42,7 @@ CollectiveArea *world_area() {
     std::atomic<std::uint64_t> &offset = engine.job->world_area;
     std::uint64_t seen = area_not_begun;
     if (offset.compare_exchange_strong(seen, area_in_the_making, std::memory_order_acquire)) {
-        bool direct = true;
-        for (int rank = 0; rank < engine.ranks; rank++) direct &= engine.may_dereference(rank);
-        CollectiveArea *area = make_area(engine.ranks, direct);
+        CollectiveArea *area = make_area(Group::world());
         offset.store(area ? arena_offset(area) : no_area, std::memory_order_release);
         return area;
     }

@@ -121,7 +121,11 @@ void Messages::arrive(int sender, RingReceiver &ring, const Slot *slot) {
     Receive *receive = queues.take_posted(source, tag);
     if (receive) [[likely]] {
         if (eager) {
-            deliver(*receive, source, tag, ring.payload(slot), bytes);
+            auto take = [&] { deliver(*receive, source, tag, ring.payload(slot), bytes); };
+            if (slot->bytes() > in_place_above_bytes && receive->contiguous && sender != engine.rank)
+                line_pace_.watch(bytes, take);
+            else
+                take();
             ring.release(slot);
             return;
         }
@@ -159,9 +163,7 @@ Count Messages::accept(Receive &receive, int source, int tag, Count bytes) {
 void Messages::deliver(Receive &receive, int source, int tag, const void *payload, Count bytes) {
     bytes = accept(receive, source, tag, bytes);
     if (bytes > 0) { // without data there is no address
-        if (receive.contiguous && static_cast<std::size_t>(bytes) > in_place_above_bytes)
-            line_pace_.watch(bytes, [&] { std::memcpy(receive.contiguous, payload, static_cast<std::size_t>(bytes)); });
-        else if (receive.contiguous)
+        if (receive.contiguous)
             std::memcpy(receive.contiguous, payload, static_cast<std::size_t>(bytes));
         else
             unpack(receive.buffer, 0, bytes, payload);

@@ -115,14 +115,14 @@ bool Messages::must_move(const Send &send) const {
 
 /// False if the ring is full.
 bool Messages::announce(Send &send) {
+    RingSender &ring = channels.to(send.world_rank);
     bool moves = must_move(send);
     if (!send.transfer) {
         Transfer *transfer = send.transfer = allocate_transfer();
         transfer->sender = engine.rank;
         transfer->bytes = send.bytes;
         transfer->waits = send.waits;
-        transfer->watched = send.mode != SendMode::synchronous &&
-                            channels.to(send.world_rank).is_watched(static_cast<std::size_t>(send.bytes));
+        transfer->watched = send.mode != SendMode::synchronous && ring.is_watched(static_cast<std::size_t>(send.bytes));
         transfer->quick = 0;
         transfer->address = reinterpret_cast<std::uint64_t>(send.contiguous ? send.contiguous : send.buffer.address);
         transfer->plan = send.contiguous ? 0 : reinterpret_cast<std::uint64_t>(send.buffer.plan);
@@ -133,7 +133,6 @@ bool Messages::announce(Send &send) {
     }
     // Before anybody sees it: a quick receiver shall not claim what it cannot read.
     send.transfer->state.store(moves ? TransferState::moving : TransferState::open, std::memory_order_relaxed);
-    RingSender &ring = channels.to(send.world_rank);
     if (!ring.send_direct(send.envelope, send.contiguous, static_cast<std::size_t>(send.bytes),
                           arena_offset(send.transfer)))
         return false;

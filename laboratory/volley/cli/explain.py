@@ -61,21 +61,31 @@ def explaining(
     except KeyboardInterrupt:
         if not as_json:
             console.print(
-                f"interrupted: the verdicts reached so far are kept in {data}/explanation.json", soft_wrap=True
+                f"interrupted: the verdicts reached so far are kept in {data}/explanation.json; "
+                f"volley report {data} puts them on the page",
+                soft_wrap=True,
             )
         raise
+    report = _renew_report(wanted, console) if verdicts and not dry_run else None
     if as_json:
         typer.echo(json.dumps({"findings": [one.to_json() for one in verdicts]}, indent=1, ensure_ascii=False))
-    for line in lines(verdicts) if not as_json else ():
-        console.print(line, soft_wrap=True, highlight=False)
-    if wanted.folder is None or wanted.why_not or not verdicts or dry_run:
         return
-    if not as_json:
+    for line in lines(verdicts):
+        console.print(line, soft_wrap=True, highlight=False)
+    if wanted.folder and verdicts and not dry_run and not wanted.why_not:
         console.print(f"\nkept in {wanted.folder.path}/explanation.json", soft_wrap=True, highlight=False)
-    with contextlib.suppress(DataError):  # all launches failed: there are no curves to show
+    if report:
+        console.print(f"report: {report}", soft_wrap=True, highlight=False)
+
+
+def _renew_report(wanted: Plan, console: Console) -> Path | None:
+    """Writes the study's report with the verdicts on top, if it was measured again and there are curves to show."""
+    if wanted.folder is None or wanted.why_not:
+        return None
+    with contextlib.suppress(DataError):  # all launches failed
         write_files(wanted.folder, console)
-        if not as_json:
-            console.print(f"report: {wanted.folder.path}/report.html", soft_wrap=True, highlight=False)
+        return wanted.folder.path / "report.html"
+    return None
 
 
 def _announce(wanted: Plan, dry_run: bool, console: Console) -> None:

@@ -40,6 +40,9 @@ def _spread(one: Finding) -> str:
     return f" ({low:.3g} to {high:.3g})"
 
 
+WITHOUT_FACTOR = ("failure", "freeze", "wrong figures", "stall")
+"""Kinds whose magnitude is not a ratio of times: it says nothing to a reader."""
+
 WORDS: dict[str, Callable[[Finding], str]] = {
     "spike": lambda one: f"Spike at {_range(one)}",
     "step": lambda one: (
@@ -63,11 +66,7 @@ WORDS: dict[str, Callable[[Finding], str]] = {
 def sentences(one: Finding) -> str:
     """One line: what, where, how much, on what grounds, how sure."""
     title = WORDS[one.kind](one) if one.kind in WORDS else one.kind
-    much = (
-        ""
-        if one.kind in ("failure", "freeze", "wrong figures", "stall")
-        else f", {_factor(one.magnitude)}{_spread(one)}"
-    )
+    much = "" if one.kind in WITHOUT_FACTOR else f", {_factor(one.magnitude)}{_spread(one)}"
     sure = f"confidence {min(math.floor(one.confidence * 100), 99)} %"
     return f"{title}{much}: {one.evidence.get('says', '')}. {_doubt(one)}{sure}."
 

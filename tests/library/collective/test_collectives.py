@@ -21,7 +21,7 @@ def test_program(source: str, ranks: int, mode: str, mpi_program: MpiProgram, mp
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize(("ranks", "cores"), [(3, 3), (8, 8), (4, 1)])
+@pytest.mark.parametrize(("ranks", "cores"), [(3, 3), (5, 5), (8, 8), (4, 1)])
 @pytest.mark.parametrize("source", ["data", "reduce", "sequence", "threads"])
 def test_ranks_that_take_it_for_granted_how_many_cores_there_are(
     source: str, ranks: int, cores: int, mode: str, mpi_program: MpiProgram, mpirun: MpiRun

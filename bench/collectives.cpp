@@ -2,6 +2,10 @@
 /// What collective operations cost, each call of all ranks timed in a row; any MPI compiles and runs it:
 ///
 ///     mpicxx -std=c++20 -O2 collectives.cpp -o collectives && mpiexec -n 8 ./collectives
+///
+/// Two ranks that share an address space also exchange a cache line each without any library, to compare with.
+#include "limit.h"
+
 #include <mpi.h>
 
 #include <algorithm>
@@ -41,7 +45,17 @@ int main(int argc, char **argv) {
     constexpr int largest = 1 << 20;
     std::vector<char> out(static_cast<std::size_t>(largest) * static_cast<std::size_t>(ranks), 1), in(out.size());
     double barrier = microseconds([] { MPI_Barrier(MPI_COMM_WORLD); });
-    if (rank == 0) std::printf("barrier, %d ranks: %.2f us\n\n%10s", ranks, barrier, "bytes");
+    if (rank == 0) std::printf("barrier, %d ranks: %.3f us\n", ranks, barrier);
+    Side mine;
+    if (const Side *other = other_side(mine, rank, ranks)) {
+        std::uint64_t turn = 0;
+        double limit = microseconds([&] {
+            mine.turn.store(++turn, std::memory_order_release);
+            wait_for(*other, turn);
+        });
+        if (rank == 0) std::printf("a bare exchange: %.3f us\n", limit);
+    }
+    if (rank == 0) std::printf("\n%10s", "bytes");
     const char *names[] = {"bcast", "reduce", "allreduce", "allgather", "alltoall"};
     for (const char *name : names)
         if (rank == 0) std::printf(" %12s", name);

@@ -9,17 +9,15 @@
 ///     mpicxx -std=c++20 -O2 messages.cpp -o messages && mpiexec -n 2 ./messages
 ///
 /// The limit needs ranks that share an address space; with --ranks process it is missing.
+#include "limit.h"
+
 #include <mpi.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <linux/kcmp.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #include <vector>
 
 namespace {
@@ -32,12 +30,6 @@ int rank;
 double now_ns() {
     return static_cast<double>(std::chrono::steady_clock::now().time_since_epoch().count());
 }
-
-/// What one rank lets the other see.
-struct alignas(128) Side {
-    alignas(128) std::atomic<std::uint64_t> turn{0};
-    const char *data = nullptr;
-};
 
 /// The fastest of some attempts, in ns per repetition; other programs interrupt some.
 template <class Body> double fastest(int repetitions, Body &&body) {
@@ -73,7 +65,7 @@ template <class Make, class Look> void ping_pong(const char *out, char *in, int 
 /// The same without a library: word of the message through one line, its data by memcpy from the other's buffer.
 void bare_ping_pong(Side &mine, const Side &other, std::vector<char> &buffer, std::size_t bytes, std::uint64_t &turn) {
     auto take = [&] {
-        while (other.turn.load(std::memory_order_acquire) != turn) __builtin_ia32_pause();
+        wait_for(other, turn);
         std::memcpy(buffer.data(), other.data, bytes);
     };
     turn++;
@@ -102,12 +94,7 @@ int main(int argc, char **argv) {
     volatile long sum = 0; // nobody asks for it, but it has to be made
     Side mine;
     mine.data = buffer.data();
-    Side *both[2];
-    Side *own = &mine;
-    MPI_Allgather(&own, sizeof own, MPI_BYTE, both, sizeof own, MPI_BYTE, MPI_COMM_WORLD);
-    pid_t process = getpid(), processes[2];
-    MPI_Allgather(&process, sizeof process, MPI_BYTE, processes, sizeof process, MPI_BYTE, MPI_COMM_WORLD);
-    bool shared = syscall(SYS_kcmp, processes[0], processes[1], KCMP_VM, 0, 0) == 0;
+    const Side *other = other_side(mine, rank, ranks);
     if (rank == 0)
         std::printf("half a round trip, us\n%10s %10s %10s %10s %10s\n", "bytes", "kept", "written", "back", "limit");
     std::uint64_t turn = 0;
@@ -128,7 +115,7 @@ int main(int argc, char **argv) {
         show(fastest(repetitions, [&] { ping_pong(sent.data(), buffer.data(), size, nothing, nothing); }));
         show(fastest(repetitions, [&] { ping_pong(sent.data(), buffer.data(), size, write, read); }));
         show(fastest(repetitions, [&] { ping_pong(buffer.data(), buffer.data(), size, nothing, nothing); }));
-        if (shared) show(fastest(repetitions, [&] { bare_ping_pong(mine, *both[1 - rank], buffer, bytes, turn); }));
+        if (other) show(fastest(repetitions, [&] { bare_ping_pong(mine, *other, buffer, bytes, turn); }));
         if (rank == 0) std::printf("\n");
         std::fflush(stdout);
     }

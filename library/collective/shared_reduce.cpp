@@ -105,9 +105,7 @@ void allreduce_posts(Shared &shared) {
     copy_bytes(meeting.own_data(shared.bytes()), shared.buffers.own, shared.bytes());
     if (exchanges(shared.communicator) || shared.bytes() > static_cast<Count>(MeetingLine::inline_bytes)) {
         meeting.meet(); // each joins them all, in the same order
-        alignas(16) unsigned char own_result[CollectiveArea::most_room_bytes];
-        join_posts(shared, meeting, shared.communicator.size(), own_result);
-        return copy_bytes(shared.buffers.result, own_result, shared.bytes());
+        return join_posts(shared, meeting, shared.communicator.size(), shared.buffers.result);
     }
     unsigned char *result = meeting.area().small_result;
     if (meeting.arrive()) {
@@ -295,9 +293,7 @@ bool shared_scan(Communicator &communicator, int &code, const PassedOperands &pa
     meeting.meet();
     int sources = communicator.rank() + (exclusive ? 0 : 1);
     if (sources == 0) return true;
-    alignas(16) unsigned char result[CollectiveArea::most_room_bytes];
-    join_posts(shared, meeting, sources, result);
-    copy_bytes(shared.buffers.result, result, shared.bytes());
+    join_posts(shared, meeting, sources, shared.buffers.result);
     return true;
 }
 

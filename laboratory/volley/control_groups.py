@@ -114,26 +114,60 @@ def unlimited() -> Path | None:
 def new(parent: Path, cpus: float | None = None, heavy: bool = False) -> Iterator[Path]:
     """A new group below `parent`, as long as this lasts. Raises OSError where it may not be made.
 
-    cpus: its quota. heavy: with the greatest weight against other groups. Processes that are still in it at the end go
-    to this process's own group.
+    cpus: its quota. heavy: with the greatest weight against other groups. In version 2, where groups with processes
+    cannot share out CPU time, such a group is made below the next one up that can. Processes that are still in it at
+    the end go to this process's own group.
     """
     groups = hierarchy()
     if groups is None:
         raise OSError("there are no CPU control groups here")
-    folder = parent / f"volley-{os.getpid()}-{uuid.uuid4().hex[:8]}"
-    folder.mkdir()
-    try:
+    with contextlib.ExitStack() as stack:
+        if groups.version == 2 and (cpus is not None or heavy):
+            parent = stack.enter_context(_sharing_cpu_time(groups, parent))
+        folder = parent / f"volley-{os.getpid()}-{uuid.uuid4().hex[:8]}"
+        folder.mkdir()
+        stack.callback(_give_up, folder, groups)
         if cpus is not None:
             _set_quota(folder, cpus, groups.version)
         if heavy:
             _set(folder, "cpu.weight" if groups.version == 2 else "cpu.shares", _heaviest(groups.version))
         yield folder
-    finally:
-        for process in _read(folder / "cgroup.procs").split():
-            with contextlib.suppress(OSError):  # it may have ended meanwhile
-                enter(groups.own, int(process))
-        with contextlib.suppress(OSError):
-            folder.rmdir()
+
+
+def _give_up(folder: Path, groups: Hierarchy) -> None:
+    """Removes a group of ours; whoever is still in it comes home."""
+    for process in _read(folder / "cgroup.procs").split():
+        with contextlib.suppress(OSError):  # it may have ended meanwhile
+            enter(groups.own, int(process))
+    with contextlib.suppress(OSError):
+        folder.rmdir()
+
+
+@contextlib.contextmanager
+def _sharing_cpu_time(groups: Hierarchy, lowest: Path) -> Iterator[Path]:
+    """`lowest` or the nearest group above it whose children have the controller cpu, in version 2.
+
+    Raises OSError if none has, and none may be told to.
+    """
+    chain = groups.chain
+    above = chain[chain.index(lowest) :] if lowest in chain else [lowest]
+    problem: OSError | None = None
+    for group in above:
+        if "cpu" in _read(group / "cgroup.subtree_control").split():
+            yield group
+            return
+        try:
+            _set(group, "cgroup.subtree_control", "+cpu")
+        except OSError as refused:  # it has processes (EBUSY), is not ours (EACCES), or has no such controller (ENOENT)
+            problem = problem or refused
+            continue
+        try:
+            yield group
+        finally:
+            with contextlib.suppress(OSError):  # others may have come to use it
+                _set(group, "cgroup.subtree_control", "-cpu")
+        return
+    raise problem or OSError(f"{lowest} does not share out CPU time")
 
 
 @contextlib.contextmanager

@@ -169,7 +169,7 @@ void Messages::attend(Send &send) {
     if (++send.looks != (engine.crowded() ? looks_when_crowded : looks_when_alone)) return;
     if (send.mode == SendMode::synchronous || send.bytes > largest_moved || heap_.in_use() > most_moved) return;
     if (!send.transfer->claim(TransferState::moving)) return;
-    if (send.transfer->watched) channels.to(send.world_rank).learn(false);
+    channels.to(send.world_rank).late(static_cast<std::size_t>(send.bytes));
     if (!move_to_arena(send, TransferState::buffered))
         send.transfer->state.store(TransferState::open, std::memory_order_release);
 }

@@ -28,9 +28,7 @@ class InPlace {
     }
     /// One more is on its way.
     void count() {
-        if (good_ || --until_next_round_ > 0) return;
-        interval_ = std::min(2 * interval_, longest_interval);
-        until_next_round_ = interval_;
+        if (!good_ && --until_next_round_ <= 0) end_round();
     }
     /// This one that stays is to be watched. Not all, as that takes time of its own.
     bool is_watched() {
@@ -47,8 +45,19 @@ class InPlace {
             until_next_round_ = interval_;
         }
     }
+    /// The receiver of one that stayed did not come while the sender waited. That costs many times what staying saves.
+    void late() {
+        good_ = false;
+        misses_ = 0;
+        end_round();
+    }
 
   private:
+    void end_round() {
+        interval_ = std::min(2 * interval_, longest_interval);
+        until_next_round_ = interval_;
+    }
+
     static constexpr int tries = 6;               ///< the first ones find lines as they were written long ago
     static constexpr int longest_interval = 4096; ///< messages: so rarely that tries cost nothing
 

@@ -38,6 +38,21 @@ TEST(InPlace, AProgramMayChangeItsWaysAndChangeThemBack) {
     EXPECT_GT(staying(in_place, 1000, true), 500);
 }
 
+TEST(InPlace, AReceiverThatIsLateIsWaitedForOncePerRound) {
+    InPlace in_place;
+    staying(in_place, 1000, true);
+    int waits = 0;
+    for (int i = 0; i < 100'000; i++) {
+        bool stays = in_place.stays();
+        in_place.count();
+        if (!stays) continue;
+        waits++;
+        in_place.late();
+    }
+    EXPECT_GT(waits, 5) << "it may come in time again";
+    EXPECT_LT(waits, 40);
+}
+
 TEST(LinePace, QuickIsLessThanHalfOfWhatOthersLinesTake) {
     LinePace pace;
     auto last = [](std::uint64_t ticks) {

@@ -138,6 +138,10 @@ class RingSender {
     void learn(bool quick) {
         in_place_.learn(quick);
     }
+    /// The receiver of such a message that stayed did not come while the sender waited.
+    void late(std::size_t size) {
+        if (is_tried(size)) in_place_.late();
+    }
 
     /// Puts a whole small message into the ring; false if there is no room now. Precondition:
     /// size <= eager_limit(). Published with release order; the caller then wakes the receiver.

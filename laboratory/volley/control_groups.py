@@ -153,12 +153,16 @@ def _sharing_cpu_time(groups: Hierarchy, lowest: Path) -> Iterator[Path]:
     above = chain[chain.index(lowest) :] if lowest in chain else [lowest]
     problem: OSError | None = None
     for group in above:
+        # The kernel's "no internal process constraint": below a group with processes none can be moved into. The root,
+        # which alone has no type, is exempt.
+        if (group / "cgroup.type").exists() and _read(group / "cgroup.procs"):
+            continue
         if "cpu" in _read(group / "cgroup.subtree_control").split():
             yield group
             return
         try:
             _set(group, "cgroup.subtree_control", "+cpu")
-        except OSError as refused:  # it has processes (EBUSY), is not ours (EACCES), or has no such controller (ENOENT)
+        except OSError as refused:  # it is not ours (EACCES), or has no such controller (ENOENT)
             problem = problem or refused
             continue
         try:
@@ -167,7 +171,7 @@ def _sharing_cpu_time(groups: Hierarchy, lowest: Path) -> Iterator[Path]:
             with contextlib.suppress(OSError):  # others may have come to use it
                 _set(group, "cgroup.subtree_control", "-cpu")
         return
-    raise problem or OSError(f"{lowest} does not share out CPU time")
+    raise problem or OSError(f"no control group above {lowest} is free to share out CPU time")
 
 
 @contextlib.contextmanager

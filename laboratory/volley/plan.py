@@ -41,6 +41,8 @@ class Options:
     """Instead of the tests' own sizes."""
     ranks: list[int] | None = None
     """Instead of the tests' own world sizes."""
+    count_events: bool = False
+    """Count what the processor counts of each point, as facts (tests/volley_events.h)."""
     added_sizes: dict[str, list[int]] = field(default_factory=dict)
     """Per test, sizes added where a curve disagreed with interpolation."""
 
@@ -154,6 +156,8 @@ def launch_text(
         f"seed {options.seed + launch_number}",
         f"launched_ns {launched_ns}",
     ]
+    if options.count_events:
+        lines.append("count_events 1")
     if options.pin:
         lines += [f"cpu {cpu}" for cpu in environment["usable_cpus"]]
     lines += [f"point {size} {variant}" for size, variant in points]

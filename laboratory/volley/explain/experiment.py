@@ -69,6 +69,7 @@ class Arm:
             seconds_per_point=SECONDS_PER_POINT,
             launch_limit_seconds=LAUNCH_LIMIT_SECONDS,
             freeze_seconds=FREEZE_SECONDS,
+            count_events=True,
         )
 
 
@@ -116,6 +117,22 @@ class Measured:
             for launch in self.launches
             if launch.operations
         ]
+
+    def event_per_operation(self, event: str, size: int) -> float | None:
+        """What the processor counted (tests/volley_events.h) at a size per operation, of all ranks together.
+
+        The middle launch's; None where the machine does not count it.
+        """
+        per_launch = []
+        for launch in self.launches:
+            counted = [
+                fact[event] / fact["operations"]
+                for fact in launch.facts
+                if fact["fact"] == "counted" and fact["size"] == size and event in fact
+            ]
+            if counted:
+                per_launch.append(sum(counted))
+        return statistics.median(per_launch) if per_launch else None
 
     def facts(self, name: str) -> list[dict[str, Any]]:
         """What the test itself said, of all launches."""

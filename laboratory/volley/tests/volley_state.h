@@ -74,6 +74,7 @@ static struct {
     uint64_t seed;
     /* CLOCK_MONOTONIC when main() began, MPI_Init() returned, and the first MPI_Barrier() returned */
     uint64_t main_ns, init_ns, barrier_ns;
+    int count_events; /* volley_events.h */
     int cpus[VOLLEY_MAXIMUM_CPUS];
     int cpu_count;
     struct volley_point *points;

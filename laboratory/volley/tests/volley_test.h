@@ -22,6 +22,7 @@
 #ifndef VOLLEY_TEST_H
 #define VOLLEY_TEST_H
 
+#include "volley_events.h"
 #include "volley_payload.h"
 #include "volley_ranks.h"
 #include "volley_samples.h"
@@ -95,6 +96,8 @@ static inline void volley_read_launch(void) {
             volley.seed = volley_read_count(path, key, value);
         else if (!strcmp(key, "ranks"))
             volley.ranks = (int)volley_read_count(path, key, value);
+        else if (!strcmp(key, "count_events"))
+            volley.count_events = volley_read_count(path, key, value) != 0;
         else if (!strcmp(key, "cpu") && volley.cpu_count < VOLLEY_MAXIMUM_CPUS)
             volley.cpus[volley.cpu_count++] = (int)volley_read_count(path, key, value);
         else if (!strcmp(key, "point"))
@@ -200,9 +203,11 @@ static inline void volley_run_point(uint32_t index, volley_check_function check,
     uint64_t repetitions = volley_choose_repetitions(measure, point);
     volley_phase("measure");
     volley_synchronise();
+    struct volley_counts counted = volley_read_events();
     volley_begin_block(index, point->size);
     measure(point, repetitions);
     volley_end_block();
+    if (volley.count_events) volley_say_events(point, repetitions, &counted);
     if (volley.end_of_point) volley.end_of_point(point);
 }
 
@@ -305,6 +310,7 @@ static inline int volley_main(int argc, char **argv, volley_check_function check
 #endif
     volley_pin();
     volley.use_ticks = volley_ticks_usable();
+    volley_start_events();
     volley_allocate_samples();
     volley_clock_pair(&volley.first_tick, &volley.first_ns);
     volley_phase("calibrate");

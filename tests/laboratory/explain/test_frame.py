@@ -21,6 +21,7 @@ from volley.explain.scene import Scene
 from volley.explain.symptom import symptom_of
 from volley.explain.words import lines
 from volley.progress import Silent
+from volley.results import Launch
 from volley.systems import resolve
 from volley.tests import all_tests
 
@@ -51,6 +52,20 @@ class Pretended(Cause, register=False):
 def verdict_of(*examinations: Examination | None, weight: float = 0.8) -> str:
     tried = [explain.Tried(Pretended(one, weight), Suspicion(weight, ("It looks so.",)), one) for one in examinations]
     return explain.judge((STEP,), tried, "").status
+
+
+def test_events_are_of_all_ranks_per_operation_and_of_the_middle_launch() -> None:
+    def launch(number: int, *misses: int) -> Launch:
+        counted = [
+            {"fact": "counted", "size": 4096, "variant": "-", "operations": 10, "cycles": 7, "last_level_misses": one}
+            for one in misses
+        ]
+        return Launch(number, "mpich/shm", "pingpong", 2, 1, facts=counted)
+
+    measured = Measured(cast(Arm, None), [launch(1, 10, 30), launch(2, 900, 900), launch(3, 20, 40), launch(4)])
+    assert measured.event_per_operation("last_level_misses", 4096) == 6
+    assert measured.event_per_operation("last_level_misses", 8192) is None
+    assert measured.event_per_operation("instructions", 4096) is None
 
 
 def test_only_intervention_and_counter_together_confirm() -> None:

@@ -57,6 +57,18 @@ static uint64_t check(const struct volley_point *point) {
     return 0;
 }
 
+enum { PAGES = 10 };
+
+/* So many in each operation. */
+static void touch_new_pages(uint64_t operations) {
+    size_t bytes = operations * PAGES * 4096;
+    volatile char *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED) volley_die("no memory");
+    madvise((void *)pages, bytes, MADV_NOHUGEPAGE);
+    for (size_t i = 0; i < bytes; i += 4096) pages[i] = 1;
+    munmap((void *)pages, bytes);
+}
+
 static void say_end(const struct volley_point *point) {
     volley_fact("{\"fact\": \"end_of_point\", \"size\": %" PRIu64 "}", point->size);
 }
@@ -68,6 +80,7 @@ static void measure(const struct volley_point *point, uint64_t repetitions) {
         while (!volley.dropped) volley_record(volley_now(), volley_now());
         return;
     }
+    if (is(point, "faults")) touch_new_pages(repetitions);
     if (is(point, "blocks")) volley_begin_block(volley.current_point, 77);
     for (uint64_t i = 0; i < repetitions; i++) {
         volley_align();

@@ -27,7 +27,8 @@ def test_records_every_repetition_on_every_rank(program: Path, tmp_path: Path) -
 
 
 def test_repetitions_fill_the_time_per_point(program: Path, tmp_path: Path) -> None:
-    _, files = run(program, tmp_path, ["8 slow", "8 plain"], repetitions=(3, 50))
+    # Much more than 50 plain ones take, even where others have the core for most of it.
+    _, files = run(program, tmp_path, ["8 slow", "8 plain"], "seconds_per_point 0.05", repetitions=(3, 50))
     counts = dict(files.samples.group_by("variant").len().iter_rows())
     assert counts["slow"] == 2 * 3  # 20 ms each: the minimum, on two ranks
     assert counts["plain"] > counts["slow"]
@@ -142,3 +143,21 @@ def test_unusable_cpu_is_a_fact(program: Path, tmp_path: Path) -> None:
     outcome, files = run(program, tmp_path, ["8 plain"], "cpu 1023")
     assert outcome.returncode == 0
     assert {fact["cpu"] for fact in files.said("pin_failed")} == {1023}
+
+
+def test_events_are_counted_per_point_where_they_are_asked_for(program: Path, tmp_path: Path) -> None:
+    _, files = run(program, tmp_path / "asked", ["8 plain", "16 faults"], "count_events 1", repetitions=(50, 50))
+    refused = {fact["event"]: fact["reason"] for fact in files.said("not_counted")}
+    if "page_faults" in refused:
+        pytest.skip(f"perf_event_open is refused here: {refused['page_faults']}")
+    counted = {(fact["rank"], fact["size"]): fact for fact in files.said("counted")}
+    assert set(counted) == {(rank, size) for rank in (0, 1) for size in (8, 16)}
+    for rank in (0, 1):
+        # Few others: the pages that samples are written to, of 256 samples each.
+        assert 500 <= counted[rank, 16]["page_faults"] <= 520
+        assert counted[rank, 8]["page_faults"] <= 20
+        assert counted[rank, 16]["operations"] == 50
+        hardware = {"instructions", "cycles", "first_level_misses", "last_level_misses"}
+        assert hardware == (hardware & set(counted[rank, 8])) | (hardware & set(refused))
+    _, files = run(program, tmp_path / "not asked", ["8 plain"])
+    assert not files.said("counted") + files.said("not_counted")

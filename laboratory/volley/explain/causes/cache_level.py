@@ -4,7 +4,8 @@
 Signature: the rate falls where some multiple of the size reaches the size of one of the machine's own caches.
 Intervention: every message from and to another place of a memory several times as large as that cache, so that
 nothing is ever in it; smaller messages must then be as slow per byte as large ones, and the edge must go. Counter:
-copying alone, without any MPI, on the same machine: its rate must fall across the same sizes.
+copying alone, without any MPI, on the same machine: its rate must fall across the same sizes. Where the processor
+counts its misses, they are told.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from volley.detect.finding import Finding
-from volley.explain.case import Case
+from volley.explain.case import Case, Contrast
 from volley.explain.cause import Cause, Examination, Suspicion
 from volley.explain.experiment import Measured
 from volley.explain.scene import Scene
@@ -29,6 +30,8 @@ COPIES = (1, 2, 3, 4)
 what the MPI has between."""
 TESTS = ("pingpong", "sendrecv", "allgather", "allreduce", "alltoall", "bcast", "reduce", "reduce_scatter", "scan")
 """Those that know the variant "cold:BYTES"."""
+MISSES = {"first_level_misses": "first-level", "last_level_misses": "last-level"}
+"""Events of tests/volley_events.h, and the cache they are of."""
 LARGER = 4
 """Times the cache: what messages are spread over."""
 MOST_BYTES = 1 << 30
@@ -118,6 +121,7 @@ class CacheLevel(Cause):
             f"A byte at {behind:,} takes {np.exp(np.median(contrast.before)):.2f} times as long as at {before:,}; "
             f"{np.exp(np.median(contrast.after)):.2f} times if no message is in the cache.",
             f"Copying without an MPI takes {np.exp(alone):.2f} times as long per byte there.",
+            *_misses(contrast, symptom),
         )
         return Examination(
             contrast.removed,
@@ -126,6 +130,23 @@ class CacheLevel(Cause):
             "nothing is wrong: compute on data while they are in the cache, and send in pieces that fit into it",
             contrast.figures(),
         )
+
+
+def _misses(contrast: Contrast, symptom: PerByte) -> Iterator[str]:
+    """What the processor counted on both sides of the edge, as found and without the cache; nothing if it cannot."""
+    for event, cache in MISSES.items():
+        counted = [
+            (measured.event_per_operation(event, size), size)
+            for measured in (contrast.found, contrast.changed)
+            for size in symptom.sizes
+        ]
+        per_kib = [1024 * number / size for number, size in counted if number is not None]
+        if len(per_kib) == len(counted):
+            before, behind, cold_before, cold_behind = per_kib
+            yield (
+                f"The processor counted {before:.2g} misses of its {cache} cache per KiB before the edge and "
+                f"{behind:.2g} behind it; {cold_before:.2g} and {cold_behind:.2g} if no message is in the cache."
+            )
 
 
 def _caches(scene: Scene) -> Iterator[Cache]:

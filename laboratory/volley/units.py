@@ -39,6 +39,15 @@ def format_time(nanoseconds: float) -> str:
     return _with_unit(nanoseconds, _TIMES) if math.isfinite(nanoseconds) else "?"
 
 
+def format_ratio(ratio: float) -> str:
+    """``1.35``, ``2,080``, ``0.00244``: three digits, without powers of ten."""
+    if ratio <= 0 or not math.isfinite(ratio):
+        return f"{ratio:g}"
+    decimals = 2 - math.floor(math.log10(ratio))
+    text = f"{round(ratio, decimals):,.{max(decimals, 0)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
 def format_rate(bytes_per_second: float) -> str:
     """``1.23 GB/s``; decimal units, as networks and memory are sold."""
     return _with_unit(bytes_per_second, _RATES) if math.isfinite(bytes_per_second) else "?"

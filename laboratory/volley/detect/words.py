@@ -11,6 +11,7 @@ import numpy as np
 from volley.detect.finding import Finding
 from volley.detect.material import Material
 from volley.sizes import format_size
+from volley.units import format_ratio
 
 WANTED = 1.2
 """Effects from a fifth on are what the detectors promise to see."""
@@ -30,14 +31,14 @@ def _factor(ratio: float) -> str:
     """``1.35 times the time`` of what is without it."""
     if not math.isfinite(ratio):
         return "for ever"
-    return f"{ratio:.3g} times the time"
+    return f"{format_ratio(ratio)} times the time"
 
 
 def _spread(one: Finding) -> str:
     low, high = one.interval
     if not (math.isfinite(low) and math.isfinite(high)):
         return ""
-    return f" ({low:.3g} to {high:.3g})"
+    return f" ({format_ratio(low)} to {format_ratio(high)})"
 
 
 WITHOUT_FACTOR = ("failure", "freeze", "wrong figures", "stall")
@@ -94,5 +95,5 @@ def blind_spots(material: Material) -> list[str]:
     worst, name = max(hidden)
     return [
         f"In {len(hidden)} of {len(material.curves)} curves the noise hides single sizes {WANTED:g} times too slow; "
-        f"worst: {name}, where less than {worst:.3g} times cannot be seen. More launches would."
+        f"worst: {name}, where less than {format_ratio(worst)} times cannot be seen. More launches would."
     ]

@@ -17,6 +17,7 @@ from volley.explain.symptom import Symptom
 from volley.sizes import format_size
 from volley.systems import System, resolve
 from volley.tests import Test, all_tests
+from volley.units import format_ratio
 
 AS_FOUND = "as found"
 LEFT = 0.3
@@ -80,7 +81,7 @@ class Contrast:
         before, after = float(np.median(self.before)), float(np.median(self.after))
         if self.shares_of:
             return f"{100 * before:.3g} % of the {self.shares_of} showed it as found, {100 * after:.3g} % with it"
-        return f"{np.exp(before):.3g} times the time as found, {np.exp(after):.3g} times with it"
+        return f"{format_ratio(np.exp(before))} times the time as found, {format_ratio(np.exp(after))} times with it"
 
     def figures(self) -> dict[str, Any]:
         """For --json."""

@@ -33,7 +33,7 @@ from volley.report.facts import glance, late_receivers
 from volley.report.payload import as_json, described_tests, payload, traffic_per_byte
 from volley.report.style import FAMILIES, facts_of, looks
 from volley.results import Curve, Launch, Study, SystemFacts, Warning
-from volley.units import format_rate, format_time, log_ticks, short, size_ticks, tick_size
+from volley.units import format_rate, format_ratio, format_time, log_ticks, short, size_ticks, tick_size
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chromium-browser")
 HOSTILE = "<script>alert(1)</script>"
@@ -244,6 +244,8 @@ def test_units_as_people_write_them() -> None:
         "0.350 ns", "12.3 ns", "1.00 µs", "1.23 µs", "44.0 ms", "2.00 s",
     ]  # fmt: skip
     assert format_rate(1.5e9) == "1.50 GB/s"
+    ratios = {1.0: "1", 1.352: "1.35", 2079.6: "2,080", 469: "469", 0.002437: "0.00244", 9.999: "10", 1e6: "1,000,000"}
+    assert {ratio: format_ratio(ratio) for ratio in ratios} == ratios
     assert [short(text) for text in ("10.0 µs", "1.50 µs", "100 ns", "1.00 s")] == ["10 µs", "1.5 µs", "100 ns", "1 s"]
     assert [tick_size(size) for size in (1, 1000, 4096, 1 << 20)] == ["1", "1000", "4 KiB", "1 MiB"]
     assert size_ticks(1, 1 << 23, 9) == [1, 16, 256, 4096, 65536, 1 << 20]

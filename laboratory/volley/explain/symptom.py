@@ -71,17 +71,33 @@ def edge_of(finding: Finding, curve: CurveData | None) -> tuple[int, int]:
     if "is_from" in finding.evidence:  # a step that moved: where it is now
         return int(finding.evidence["is_from"]), int(finding.evidence["is_to"])
     if finding.kind in ("plateau", "collapse") and curve is not None:
-        behind = curve.sizes[curve.sizes > finding.size_from]
-        if len(behind):
-            return finding.size_from, int(behind[0])
+        return _fall_of(finding, curve)
     return finding.size_from, finding.size_to
+
+
+def _fall_of(finding: Finding, curve: CurveData) -> tuple[int, int]:
+    """Where the rate falls: from the best that the launches agree on to the first size that shows half of the effect.
+
+    Where launches differ, the sizes next to the finding's own may already be slow in most of them.
+    """
+    per_byte = np.nanmedian(curve.log_ns, axis=0) - np.log(curve.sizes)
+    before = np.flatnonzero((curve.sizes <= finding.size_from) & np.isfinite(per_byte))
+    behind = np.flatnonzero((curve.sizes > finding.size_from) & np.isfinite(per_byte))
+    if not len(before) or not len(behind):
+        return finding.size_from, finding.size_to
+    best = before[np.argmin(per_byte[before])]
+    half = per_byte[best] + 0.5 * abs(math.log(finding.magnitude))
+    if per_byte[before[-1]] < half:
+        best = before[-1]
+    slow = [one for one in (*before[before > best], *behind) if per_byte[one] >= half]
+    return int(curve.sizes[best]), int(curve.sizes[slow[0] if slow else behind[0]])
 
 
 class Edge(Symptom):
     """Step, plateau, collapse: how much more the sizes behind an edge take than those before it.
 
-    The growth that size alone explains is what the finding says of it: raw ratio over its magnitude. Once the edge is
-    known to the byte (see bisect), nothing is left of that.
+    The growth that size alone explains is what the finding says of it, raw ratio over its magnitude, but at least none
+    and at most in proportion. Once the edge is known to the byte (see bisect), nothing is left of that.
     """
 
     kinds = ("step", "plateau", "collapse", "structure change")
@@ -113,7 +129,8 @@ class Edge(Symptom):
         if self.low not in at or self.high not in at:
             return 0.0
         level = np.nanmedian(self.curve.log_ns, axis=0)
-        return float(level[at[self.high]] - level[at[self.low]]) - math.log(self.finding.magnitude)
+        raw = float(level[at[self.high]] - level[at[self.low]])
+        return min(max(raw - math.log(self.finding.magnitude), 0.0), math.log(self.high / self.low))
 
     def amounts(self, measured: Measured) -> list[float]:
         """Log of the ratio behind to before, without the growth of size."""

@@ -12,13 +12,14 @@ from typing import cast
 import numpy as np
 import pytest
 from volley.detect import Finding, Material
+from volley.detect.material import CurveData
 from volley.explain import Cause, Examination, Explainer, Suspicion, causes, explain, places
 from volley.explain.bisect import split
 from volley.explain.case import Contrast
 from volley.explain.experiment import Arm, Bench, Measured
 from volley.explain.plant import plants
 from volley.explain.scene import Scene
-from volley.explain.symptom import symptom_of
+from volley.explain.symptom import Edge, symptom_of
 from volley.explain.words import lines
 from volley.progress import Silent
 from volley.results import Launch
@@ -66,6 +67,24 @@ def test_events_are_of_all_ranks_per_operation_and_of_the_middle_launch() -> Non
     assert measured.event_per_operation("last_level_misses", 4096) == 6
     assert measured.event_per_operation("last_level_misses", 8192) is None
     assert measured.event_per_operation("instructions", 4096) is None
+
+
+@pytest.mark.parametrize(
+    ("times_us", "edge"),
+    [
+        ((10, 20, 40, 320, 640), (4000, 8000)),
+        ((10, 20, 110, 240, 640), (2000, 4000)),  # the finding's own size is slow in most launches already
+        ((10, 20, 40, 100, 640), (4000, 16000)),  # half of the effect shows two sizes further on
+    ],
+)
+def test_a_fall_stands_where_most_launches_have_it(times_us: tuple[int, ...], edge: tuple[int, int]) -> None:
+    sizes = np.array([1000, 2000, 4000, 8000, 16000])
+    curve = cast(CurveData, SimpleNamespace(sizes=sizes, log_ns=np.log(np.array([times_us]) * 1e3)))
+    fall = Finding("collapse", "lam==7.1.4/tcp", "pingpong", 4000, 16000, 4.0, (3.0, 5.0), 0.99)
+    symptom = symptom_of(fall, curve)
+    assert isinstance(symptom, Edge)
+    assert (symptom.low, symptom.high) == edge
+    assert 0 <= symptom.growth <= np.log(symptom.high / symptom.low)
 
 
 def test_only_intervention_and_counter_together_confirm() -> None:

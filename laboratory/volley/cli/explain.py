@@ -51,41 +51,29 @@ def explaining(
     CONFIRMED: the intervention removed the effect and the counter agreed. SUSPECTED: it fits, and could not be
     proven. UNEXPLAINED: no known cause fits, or those that did were ruled out. UNDECIDED: it did not show again.
     """
-    console = output()
+    console = Console(quiet=True) if as_json else output()
     wanted = plan(data, system, test, kinds_in(kind), against, parse_duration(budget), parse_duration(each))
-    if not as_json:
-        _announce(wanted, dry_run, console)
+    _announce(wanted, dry_run, console)
     try:
         with display_for(console, quiet or as_json) as display:
             verdicts = conduct(wanted, Silent() if as_json else display, dry_run)
     except KeyboardInterrupt:
-        if not as_json:
-            console.print(
-                f"interrupted: the verdicts reached so far are kept in {data}/explanation.json; "
-                f"volley report {data} puts them on the page",
-                soft_wrap=True,
-            )
+        console.print(
+            f"interrupted: the verdicts reached so far are kept in {data}/explanation.json; "
+            f"volley report {data} puts them on the page",
+            soft_wrap=True,
+        )
         raise
-    report = _renew_report(wanted, console) if verdicts and not dry_run else None
     if as_json:
         typer.echo(json.dumps({"findings": [one.to_json() for one in verdicts]}, indent=1, ensure_ascii=False))
-        return
     for line in lines(verdicts):
         console.print(line, soft_wrap=True, highlight=False)
-    if wanted.folder and verdicts and not dry_run and not wanted.why_not:
-        console.print(f"\nkept in {wanted.folder.path}/explanation.json", soft_wrap=True, highlight=False)
-    if report:
-        console.print(f"report: {report}", soft_wrap=True, highlight=False)
-
-
-def _renew_report(wanted: Plan, console: Console) -> Path | None:
-    """Writes the study's report with the verdicts on top, if it was measured again and there are curves to show."""
-    if wanted.folder is None or wanted.why_not:
-        return None
-    with contextlib.suppress(DataError):  # all launches failed
+    if wanted.folder is None or wanted.why_not or not verdicts or dry_run:
+        return
+    console.print(f"\nkept in {wanted.folder.path}/explanation.json", soft_wrap=True, highlight=False)
+    with contextlib.suppress(DataError):  # all launches failed: there are no curves to show
         write_files(wanted.folder, console)
-        return wanted.folder.path / "report.html"
-    return None
+        console.print(f"report: {wanted.folder.path}/report.html", soft_wrap=True, highlight=False)
 
 
 def _announce(wanted: Plan, dry_run: bool, console: Console) -> None:

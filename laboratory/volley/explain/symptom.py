@@ -80,7 +80,7 @@ def _fall_of(finding: Finding, curve: CurveData) -> tuple[int, int]:
 
     Where launches differ, the sizes next to the finding's own may already be slow in most of them.
     """
-    per_byte = np.nanmedian(curve.log_ns, axis=0) - np.log(curve.sizes)
+    per_byte = np.nanmedian(curve.log_ns, axis=0) - np.log(np.maximum(curve.sizes, 1))
     before = np.flatnonzero((curve.sizes <= finding.size_from) & np.isfinite(per_byte))
     behind = np.flatnonzero((curve.sizes > finding.size_from) & np.isfinite(per_byte))
     if not len(before) or not len(behind):
@@ -130,7 +130,7 @@ class Edge(Symptom):
             return 0.0
         level = np.nanmedian(self.curve.log_ns, axis=0)
         raw = float(level[at[self.high]] - level[at[self.low]])
-        return min(max(raw - math.log(self.finding.magnitude), 0.0), math.log(self.high / self.low))
+        return min(max(raw - math.log(self.finding.magnitude), 0.0), math.log(self.high / max(self.low, 1)))
 
     def amounts(self, measured: Measured) -> list[float]:
         """Log of the ratio behind to before, without the growth of size."""

@@ -87,6 +87,16 @@ def test_a_fall_stands_where_most_launches_have_it(times_us: tuple[int, ...], ed
     assert 0 <= symptom.growth <= np.log(symptom.high / symptom.low)
 
 
+def test_a_step_may_begin_at_no_bytes_at_all() -> None:
+    sizes = np.array([0, 4, 8])
+    curve = cast(CurveData, SimpleNamespace(sizes=sizes, log_ns=np.log([[100.0, 900.0, 910.0]])))
+    step = replace(STEP, size_from=0, size_to=4, magnitude=9.0)
+    symptom = symptom_of(step, curve)
+    assert isinstance(symptom, Edge)
+    assert symptom.growth == pytest.approx(0)
+    assert isinstance(symptom_of(replace(step, kind="collapse"), curve), Edge)
+
+
 def test_only_intervention_and_counter_together_confirm() -> None:
     assert verdict_of(Examination(True, True)) == "CONFIRMED"
     assert verdict_of(Examination(True, None)) == "SUSPECTED"

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from volley.compare import SIGNIFICANCE
 from volley.scatter import ALL, RISK, Scatter
 from volley.tests import Test
+from volley.units import format_ratio
 from volley.versions import Change, Conclusions
 
 NONE = {
@@ -50,7 +51,7 @@ def sections(one: Conclusions) -> dict[str, list[str]]:
 
 def times(ratio: float) -> str:
     """1.43, 0.70, 12.3, 330: what stands before "times"."""
-    return f"{ratio:.2f}" if ratio < 10 else f"{ratio:.3g}"
+    return f"{ratio:.2f}" if ratio < 10 else format_ratio(ratio)
 
 
 def share(value: float) -> str:

@@ -20,7 +20,7 @@ from volley.errors import DataError
 from volley.explain import causes
 from volley.explain.conduct import Plan, conduct, plan
 from volley.explain.words import lines
-from volley.progress import Silent, display_for
+from volley.progress import display_for
 
 EPILOG = """Examples:
 
@@ -56,7 +56,7 @@ def explaining(
     _announce(wanted, dry_run, console)
     try:
         with display_for(console, quiet or as_json) as display:
-            verdicts = conduct(wanted, Silent() if as_json else display, dry_run)
+            verdicts = conduct(wanted, display, dry_run)
     except KeyboardInterrupt:
         console.print(
             f"interrupted: the verdicts reached so far are kept in {data}/explanation.json; "

@@ -18,7 +18,7 @@ from volley.detect.selftest import Result, evaluate
 from volley.errors import EXIT_FAILED
 from volley.explain.plant import Plant
 from volley.explain.selftest import PlantResult, choose, run
-from volley.progress import Silent, display_for
+from volley.progress import display_for
 from volley.store import StudyFolder
 
 EPILOG = """Examples:
@@ -68,7 +68,7 @@ def _plant(chosen: list[Plant], as_json: bool, examples: bool, keep: Path | None
     results = []
     with display_for(console, as_json) as display:
         for at, plant in enumerate(chosen):
-            results.append(run(plant, Silent() if as_json else display, keep))
+            results.append(run(plant, display, keep))
             if keep is not None and results[-1].found:
                 make_report(StudyFolder.open(keep / plant.slug), Console(quiet=True))
             if not as_json:

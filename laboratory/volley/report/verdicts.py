@@ -146,7 +146,9 @@ def _draw_amounts(axes: Any, contrast: Mapping[str, Any]) -> None:
     unit = str(contrast.get("unit"))
     share = unit.startswith("share")
     axes.yaxis.set_major_locator(MaxNLocator(5))
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:.1%}" if share else f"{math.exp(value):.2g}×")
+    axes.yaxis.set_major_formatter(
+        lambda value, _: f"{value:.1%}" if share else f"{units.format_ratio(math.exp(value), 2)}×"
+    )
     title = f"{unit} that show it, by launch" if share else "times the time, by launch"
     axes.set_title(title, fontsize=8.5, color=MUTED)
     quiet_frame(axes)

@@ -76,7 +76,7 @@ static inline struct volley_counts volley_read_events(void) {
     return counts;
 }
 
-/** Says what was counted since `before`, which so many operations of a point have caused. */
+/** Says what was counted since `before`, which so many operations of a point have caused; nothing if nothing was. */
 static inline void volley_say_events(const struct volley_point *point, uint64_t operations,
                                      const struct volley_counts *before) {
     struct volley_counts after = volley_read_events();

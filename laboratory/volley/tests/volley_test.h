@@ -207,7 +207,7 @@ static inline void volley_run_point(uint32_t index, volley_check_function check,
     volley_begin_block(index, point->size);
     measure(point, repetitions);
     volley_end_block();
-    if (volley.count_events) volley_say_events(point, repetitions, &counted);
+    volley_say_events(point, repetitions, &counted);
     if (volley.end_of_point) volley.end_of_point(point);
 }
 

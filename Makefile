@@ -47,7 +47,7 @@ check: $(VENV)/.installed-tests
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/ruff format --check
 	$(VENV)/bin/mypy
-	$(VENV)/bin/clang-format --dry-run --Werror $(C_SOURCES)
+	@$(VENV)/bin/clang-format --dry-run --Werror $(C_SOURCES)
 	$(VENV)/bin/python abi/generate_header.py --check
 
 format: $(VENV)/.installed-tests

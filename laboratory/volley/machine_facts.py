@@ -15,11 +15,16 @@ from typing import Any
 
 from volley import control_groups
 from volley.results import Launch, Warning
+from volley.systems import knobs
+from volley.systems.environment import clean_environment
 
 OTHER_LOAD_LIMIT = 0.05
 """Share of a CPU used by others, while nothing is measured, above which a warning is given."""
 STOLEN_LIMIT = 0.01
 """Share of time the hypervisor gave to others, above which a warning is given."""
+
+LOADER = "/lib64/ld-linux-x86-64.so.2"
+"""Where every program for x86-64 has glibc's (its ABI supplement, section 5.2.1)."""
 
 
 def _read(path: str | Path) -> str:
@@ -68,6 +73,14 @@ def congestion_controls() -> list[str]:
     return list(dict.fromkeys(name for name in [default, *allowed] if name))
 
 
+def streams_from() -> int | None:
+    """Bytes from which memcpy writes past the caches in a launch, as glibc's loader says (2.33 and later); None where
+    it has no such thing."""
+    told, _ = knobs.ask([LOADER, "--list-tunables"], clean_environment())
+    match = re.search(r"x86_non_temporal_threshold: (0x[0-9a-f]+)", told)
+    return int(match[1], 16) if match else None
+
+
 def environment() -> dict[str, Any]:
     """The machine's facts, for study.json and the report."""
     memory = re.search(r"MemTotal:\s+(\d+)", _read("/proc/meminfo"))
@@ -77,6 +90,7 @@ def environment() -> dict[str, Any]:
         "cores": len(usable_cpus()),
         "usable_cpus": usable_cpus(),
         "caches": caches(),
+        "streams_from": streams_from(),
         "memory_bytes": int(memory[1]) * 1024 if memory else 0,
         "kernel": f"{platform.system()} {platform.release()}",
         "libc": " ".join(platform.libc_ver()),

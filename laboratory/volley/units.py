@@ -39,13 +39,13 @@ def format_time(nanoseconds: float) -> str:
     return _with_unit(nanoseconds, _TIMES) if math.isfinite(nanoseconds) else "?"
 
 
-def format_ratio(ratio: float, digits: int = 3) -> str:
-    """``1.35``, ``2,080``, ``0.00244``: so many digits, without powers of ten."""
+def format_ratio(ratio: float, digits: int = 3, whole: bool = False) -> str:
+    """``1.35``, ``2,080``, ``0.00244``: so many digits, without powers of ten. `whole`: ``1.00`` instead of ``1``."""
     if ratio <= 0 or not math.isfinite(ratio):
         return f"{ratio:g}"
     decimals = digits - 1 - math.floor(math.log10(ratio))
     text = f"{round(ratio, decimals):,.{max(decimals, 0)}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    return text.rstrip("0").rstrip(".") if "." in text and not whole else text
 
 
 def format_rate(bytes_per_second: float) -> str:

@@ -17,7 +17,7 @@ from volley.cli.detect import kinds_in
 from volley.cli.report import write_files
 from volley.cli.study import parse_duration
 from volley.errors import DataError
-from volley.explain import causes
+from volley.explain.cause import causes
 from volley.explain.conduct import Plan, conduct, plan
 from volley.explain.words import lines
 from volley.progress import display_for

@@ -81,7 +81,8 @@ class Contrast:
         before, after = float(np.median(self.before)), float(np.median(self.after))
         if self.shares_of:
             return f"{100 * before:.3g} % of the {self.shares_of} showed it as found, {100 * after:.3g} % with it"
-        return f"{format_ratio(np.exp(before))} times the time as found, {format_ratio(np.exp(after))} times with it"
+        found, changed = (format_ratio(np.exp(one), whole=True) for one in (before, after))
+        return f"{found} times the time as found, {changed} times with it"
 
     def figures(self) -> dict[str, Any]:
         """For --json."""
@@ -151,12 +152,19 @@ class Case:
         self.contrasts.append(contrast)
         return contrast
 
-    def copying_alone(self, sizes: tuple[int, ...]) -> Measured:
-        """What one core needs to copy so many bytes on this machine, without any MPI (test ceilings, memcpy)."""
+    def copying_alone(
+        self,
+        sizes: tuple[int, ...],
+        variant: str = "memcpy",
+        settings: Mapping[str, str] | None = None,
+    ) -> Measured:
+        """What copying so many bytes takes on this machine, without any MPI (test ceilings)."""
         (machine,) = resolve("machine")
         machine.prepare(self.bench.display.note)
-        test = replace(all_tests()["ceilings"], variants=("memcpy",))
-        (measured,) = self.bench.run([Arm(f"{AS_FOUND}, memcpy", machine, test, 2, sizes)], COPYING_LAUNCHES)
+        test = replace(all_tests()["ceilings"], variants=(variant,))
+        name = f"{'changed' if settings else AS_FOUND}, {variant}"
+        arm = Arm(name, machine.adjusted(settings or {}), test, 2, sizes)
+        (measured,) = self.bench.run([arm], COPYING_LAUNCHES)
         return measured
 
     def command(self, arm: Arm) -> str:

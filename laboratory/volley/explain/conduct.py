@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -60,9 +61,7 @@ def plan(
     older = read_older(against, material) if against is not None else None
     findings = detect(material, kinds, older)
     folder = StudyFolder.open(data) if (data / FACTS).exists() else None
-    chosen = [
-        one for one in findings if (system is None or system in one.system) and (test is None or one.test == test)
-    ]
+    chosen = [one for one in findings if (not system or _is(system, one.system)) and (not test or one.test == test)]
     if findings and not chosen:
         there = sorted({f"{one.system} {one.test}" for one in findings})
         raise UsageError(
@@ -80,6 +79,11 @@ def plan(
     return Plan(
         material, folder, groups, scene, budget_seconds, each_seconds, _why_not(folder), expected_seconds=expected
     )
+
+
+def _is(wanted: str, system: str) -> bool:
+    """Whether a user who writes ``intel``, ``intel/shm`` or the whole name means this system."""
+    return wanted in system or wanted in re.sub(r"==[^/@]*", "", system)
 
 
 def _strength(group: Sequence[Finding]) -> float:

@@ -143,6 +143,28 @@ class Edge(Symptom):
         return found
 
 
+class PerByte(Symptom):
+    """How much longer a byte takes behind the edge than before it. No kind's own: for causes that ask."""
+
+    def __init__(self, finding: Finding, before: int, behind: int) -> None:
+        super().__init__(finding, None)
+        self.before, self.behind = before, behind
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """One size well before the edge, one well behind it."""
+        return (self.before, self.behind)
+
+    def amounts(self, measured: Measured) -> list[float]:
+        """Log of the ratio of times per byte."""
+        growth = math.log(self.behind / self.before)
+        return [
+            row[self.behind] - row[self.before] - growth
+            for row in launch_rows(measured)
+            if self.before in row and self.behind in row
+        ]
+
+
 class Spike(Symptom):
     """Single sizes off the curve that their neighbours make."""
 

@@ -67,6 +67,13 @@ def test_a_filter_that_leaves_nothing_names_what_there_is(table: Path) -> None:
     assert "mine pingpong" in outcome.stderr
 
 
+def test_a_system_may_be_named_without_its_version(table: Path) -> None:
+    table.write_text(table.read_text().replace("mine,", "intel==2021.18.1/shm,"))
+    outcome = volley(table, "--system", "intel/shm")
+    assert outcome.returncode == 0, outcome.stderr
+    assert "intel==2021.18.1/shm · pingpong" in outcome.stdout
+
+
 def finding(low: int) -> Finding:
     return Finding("step", "mine", "pingpong", low, 2 * low, 2.0, (1.8, 2.2), 0.99, evidence={"direction": "up"})
 

@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 from volley.detect import Finding, Material
 from volley.detect.material import CurveData
-from volley.explain import Cause, Examination, Explainer, Suspicion, causes, explain, places
+from volley.explain import Cause, Examination, Explainer, Suspicion, explain, places
 from volley.explain.bisect import split
 from volley.explain.case import Contrast
+from volley.explain.cause import causes
 from volley.explain.experiment import Arm, Bench, Measured
 from volley.explain.plant import plants
 from volley.explain.scene import Scene

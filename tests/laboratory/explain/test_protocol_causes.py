@@ -17,6 +17,7 @@ from volley.explain.causes.copy_bound import CopyBound
 from volley.explain.causes.eager_limit import EagerLimit, Knob
 from volley.explain.causes.receiver_progress import ReceiverProgress
 from volley.explain.causes.single_copy_unavailable import SingleCopyUnavailable
+from volley.explain.causes.streaming_stores import StreamingStores, with_threshold
 from volley.explain.experiment import Arm, Measured
 from volley.explain.scene import Scene
 from volley.explain.symptom import Edge, symptom_of
@@ -45,7 +46,9 @@ def scene(
     level = np.log([1000 + size / 4 for size in SIZES])
     curves = [CurveData(SYSTEM, test, "-", 2, np.array(SIZES), (1, 2, 3), np.array([level] * 3)) for test in tests]
     copies = np.log([size / 8 for size in SIZES])
-    curves.append(CurveData("machine", "ceilings", "memcpy", 2, np.array(SIZES), (1, 2, 3), np.array([copies] * 3)))
+    for variant in ("memcpy", "pingpong1"):
+        rows = np.array([copies] * 3)
+        curves.append(CurveData("machine", "ceilings", variant, 2, np.array(SIZES), (1, 2, 3), rows))
     launches = [Launch(n, SYSTEM, test, 2, n, facts=list(said)) for n, (test, said) in enumerate((facts or {}).items())]
     told = SystemFacts(SYSTEM, "openmpi", "5.0.11", "shm", knobs=dict(knobs or {}))
     study = Study(environment={"caches": CACHES, **(environment or {})}, systems=[told])
@@ -140,6 +143,41 @@ def test_copy_bound_is_a_plateau_of_a_few_copies() -> None:
     assert found.details["switch"] == {"MPIR_CVAR_CH4_CMA_ENABLE": "1"}
     assert CopyBound().suspect(finding("plateau", low=1024, high=4096), scene()) is None
     assert CopyBound().suspect(finding("plateau", low=1048576, high=8388608, system="openmpi/tcp"), scene()) is None
+
+
+def test_a_setting_by_which_messages_are_copied_twice_is_a_regression() -> None:
+    slower = finding("regression", low=65536, high=8388608)
+    found = CopyBound().suspect(slower, scene({"MPIR_CVAR_CH4_CMA_ENABLE": "0"}))
+    assert found is not None
+    assert found.reasons == ("A message of 8,388,608 bytes takes 2.0 times as long as one core brings it over.",)
+
+
+@pytest.mark.parametrize(("streams_from", "weight"), [(4096, 0.5), (100 << 20, 0.3), (None, 0.5)])
+def test_streaming_stores_slow_down_copying_alone_too(streams_from: int | None, weight: float) -> None:
+    where = scene(environment={"streams_from": streams_from})
+    assert StreamingStores().suspect(finding(low=65536, high=65537), where) is None  # copying alone does not fall
+    for one in where.material.curves:
+        one.log_ns[:, one.sizes > 65536] += math.log(3)
+    found = StreamingStores().suspect(finding(low=65536, high=65537), where)
+    assert found is not None
+    assert found.weight == weight
+    assert "3.00 times" in found.reasons[0]
+    assert StreamingStores().suspect(finding(low=4096, high=4097), where) is None
+    assert StreamingStores().suspect(finding(low=65536, high=65537, system="openmpi/tcp"), where) is None
+
+
+@pytest.mark.parametrize(
+    ("tunables", "expected"),
+    [
+        ("", "glibc.cpu.x86_non_temporal_threshold=0x100"),
+        (
+            "glibc.malloc.check=1:glibc.cpu.x86_non_temporal_threshold=5",
+            "glibc.malloc.check=1:glibc.cpu.x86_non_temporal_threshold=0x100",
+        ),
+    ],
+)
+def test_other_tunables_stay(tunables: str, expected: str) -> None:
+    assert with_threshold(tunables, 256) == expected
 
 
 def test_a_refused_read_makes_single_copies_unlikely() -> None:

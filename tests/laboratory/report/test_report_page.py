@@ -246,6 +246,7 @@ def test_units_as_people_write_them() -> None:
     assert format_rate(1.5e9) == "1.50 GB/s"
     ratios = {1.0: "1", 1.352: "1.35", 2079.6: "2,080", 469: "469", 0.002437: "0.00244", 9.999: "10", 1e6: "1,000,000"}
     assert {ratio: format_ratio(ratio) for ratio in ratios} == ratios
+    assert format_ratio(1.0, whole=True) == "1.00"
     assert [short(text) for text in ("10.0 µs", "1.50 µs", "100 ns", "1.00 s")] == ["10 µs", "1.5 µs", "100 ns", "1 s"]
     assert [tick_size(size) for size in (1, 1000, 4096, 1 << 20)] == ["1", "1000", "4 KiB", "1 MiB"]
     assert size_ticks(1, 1 << 23, 9) == [1, 16, 256, 4096, 65536, 1 << 20]

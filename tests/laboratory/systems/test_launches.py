@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Each MPI for real: compiled with its compiler, launched by its launcher, through the transport named."""
 
+import contextlib
 import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 from volley import processes
 from volley.errors import SystemUnavailable
@@ -167,11 +169,13 @@ def test_the_machine_runs_the_program_itself(ready: Ready) -> None:
 
 
 def lam_daemons() -> set[int]:
+    """Those that this process has started and that are alive; another study may run on the machine."""
+    own = f"LAM_MPI_SESSION_SUFFIX=volley-{processes.OWNER}\0".encode()
     found = set()
-    for comm in Path("/proc").glob("[0-9]*/comm"):
-        try:
-            if comm.read_text() == "lamd\n" and "Z" not in (comm.parent / "stat").read_text().split()[2]:
-                found.add(int(comm.parent.name))
-        except OSError:
+    for process in psutil.process_iter(["name", "status"]):
+        if process.info["name"] != "lamd" or process.info["status"] == psutil.STATUS_ZOMBIE:
             continue
+        with contextlib.suppress(OSError):
+            if own in Path(f"/proc/{process.pid}/environ").read_bytes():
+                found.add(process.pid)
     return found

@@ -19,9 +19,8 @@ import numpy as np
 from volley.detect.finding import Finding
 from volley.explain.case import Case, Contrast
 from volley.explain.cause import Cause, Examination, Suspicion
-from volley.explain.experiment import Measured
 from volley.explain.scene import Scene
-from volley.explain.symptom import Symptom, edge_of, launch_rows
+from volley.explain.symptom import PerByte, edge_of
 from volley.sizes import format_size
 from volley.tests import TRAFFIC_PER_RANK
 
@@ -46,28 +45,6 @@ class Cache:
 
     level: int
     size: int
-
-
-class PerByte(Symptom):
-    """How much longer a byte takes behind the edge than before it."""
-
-    def __init__(self, finding: Finding, before: int, behind: int) -> None:
-        super().__init__(finding, None)
-        self.before, self.behind = before, behind
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """One size well before the edge, one well behind it."""
-        return (self.before, self.behind)
-
-    def amounts(self, measured: Measured) -> list[float]:
-        """Log of the ratio of times per byte."""
-        growth = math.log(self.behind / self.before)
-        return [
-            row[self.behind] - row[self.before] - growth
-            for row in launch_rows(measured)
-            if self.before in row and self.behind in row
-        ]
 
 
 class CacheLevel(Cause):

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Large messages that take as long as copying them: the more copies, the longer.
 
-Signature: a plateau of large messages over shared memory whose time per byte is about that of one or two copies.
+Signature: a plateau of large messages over shared memory, or a band of them that became slower, whose time per byte is
+about that of one or two copies.
 Intervention: the MPI is told to copy otherwise: through shared segments, or straight from the sender's memory
-(cross memory attach); ranks in one address space, where that is possible. Counter: the bytes each core copies per
-second, by the test `ceilings`: the message must take one to three of its copies, before and after.
+(cross memory attach); ranks in one address space, where that is possible. Counter: what one core needs to bring over
+what another has written, by the test `ceilings`: the message must take one to four such copies, before and after.
 """
 
 from __future__ import annotations
@@ -19,10 +20,14 @@ from volley.explain.case import Case
 from volley.explain.cause import Cause, Examination, Suspicion
 from volley.explain.scene import Scene
 
+KINDS = ("plateau", "collapse", "regression")
+ONE_COPY = "pingpong1"
+"""Of ceilings: one core copies what the other has written."""
 LARGE = 65536
 """Bytes from which copying, and not latency, makes the time."""
-COPIES = (0.6, 3.5)
-"""Times one copy that a message may take to be said to be bound by copying."""
+COPIES = (0.6, 5.0)
+"""Times one copy that a message may take to be said to be bound by copying: two messages at once, each in and out, are
+four where both cores share the memory's rate."""
 
 SWITCHES: Mapping[str, Mapping[str, str]] = {
     "MPIR_CVAR_CH4_CMA_ENABLE=1": {"MPIR_CVAR_CH4_CMA_ENABLE": "0"},
@@ -44,8 +49,8 @@ class CopyBound(Cause):
     seconds = 15.0
 
     def suspect(self, finding: Finding, scene: Scene) -> Suspicion | None:
-        """A plateau of large messages through shared memory that takes one to three copies' time."""
-        if finding.kind not in ("plateau", "collapse") or finding.magnitude < 1 or finding.size_to < LARGE:
+        """Large messages through shared memory that take one to four copies' time."""
+        if finding.kind not in KINDS or finding.magnitude < 1 or finding.size_to < LARGE:
             return None
         if scene.uses_tcp(finding) or finding.test not in ("pingpong", "sendrecv", "ring"):
             return None
@@ -53,7 +58,7 @@ class CopyBound(Cause):
         copies = _copies(finding, scene)
         if curve is None or copies is None or not COPIES[0] <= copies <= COPIES[1]:
             return None
-        said = f"A message of {finding.size_to:,} bytes takes {copies:.1f} times as long as one core copies it."
+        said = f"A message of {finding.size_to:,} bytes takes {copies:.1f} times as long as one core brings it over."
         return Suspicion(0.3, (said,), {"switch": _switch(scene.knobs(finding.system))})
 
     def examine(self, suspicion: Suspicion, case: Case) -> Examination:
@@ -64,7 +69,7 @@ class CopyBound(Cause):
         name = ", ".join(f"{key}={value}" for key, value in switch.items())
         contrast = case.contrast(case.arm(name, switch))
         size = max(case.symptom.sizes)
-        alone = case.copying_alone((size,))
+        alone = case.copying_alone((size,), variant=ONE_COPY)
         one_copy = alone.medians_ns().get(size, math.nan)
         before = contrast.found.medians_ns().get(size, math.nan) / one_copy
         after = contrast.changed.medians_ns().get(size, math.nan) / one_copy
@@ -96,7 +101,7 @@ def _switch(knobs: Mapping[str, str]) -> Mapping[str, str] | None:
 def _copies(finding: Finding, scene: Scene) -> float | None:
     """How many of the machine's own copies the largest message takes; None without ceilings in the study."""
     own = scene.curve(finding)
-    alone = [one for one in scene.material.curves if one.test == "ceilings" and one.variant == "memcpy"]
+    alone = [one for one in scene.material.curves if one.test == "ceilings" and one.variant == ONE_COPY]
     if own is None or not alone:
         return None
     common = sorted(set(own.sizes.tolist()) & set(alone[0].sizes.tolist()))

@@ -38,6 +38,7 @@ struct Send {
     Request *request = nullptr; ///< to be completed; nullptr for a blocking call
     void *block = nullptr;      ///< of the arena, with the data of a synchronous send
     int looks = 0;              ///< how often its waiting call has looked in vain
+    int most_looks = 0;         ///< then it goes on without the receiver
     Links<Send> queue = {};     ///< of sends to the same rank that wait for room
     Links<Send> announced = {}; ///< of sends whose transfer is not done
 };

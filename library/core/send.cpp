@@ -17,7 +17,7 @@ namespace {
 constexpr int looks_when_alone = 400;
 constexpr int looks_when_crowded = 2;
 /// A receiver that comes later than that would not have been waited for with the message in the ring: some 2
-/// microseconds.
+/// microseconds. One that was late the last time is not waited for longer either.
 constexpr int looks_when_quick = 24;
 /// Larger messages wait: copying them twice costs more than most receivers are late.
 constexpr Count largest_moved = 1 << 20;
@@ -166,10 +166,15 @@ bool Messages::move_to_arena(Send &send, TransferState then) {
 
 void Messages::attend(Send &send) {
     if (send.queued || !send.transfer || send.done) return;
-    if (++send.looks != (engine.crowded() ? looks_when_crowded : looks_when_alone)) return;
+    RingSender &ring = channels.to(send.world_rank);
+    if (send.looks++ == 0)
+        send.most_looks = engine.crowded()       ? looks_when_crowded
+                          : ring.expects_delay() ? looks_when_quick
+                                                 : looks_when_alone;
+    if (send.looks != send.most_looks) return;
     if (send.mode == SendMode::synchronous || send.bytes > largest_moved || heap_.in_use() > most_moved) return;
     if (!send.transfer->claim(TransferState::moving)) return;
-    channels.to(send.world_rank).late(static_cast<std::size_t>(send.bytes));
+    ring.late(static_cast<std::size_t>(send.bytes));
     if (!move_to_arena(send, TransferState::buffered))
         send.transfer->state.store(TransferState::open, std::memory_order_release);
 }
@@ -180,6 +185,7 @@ bool Messages::check(Send &send) {
     switch (transfer.state.load(std::memory_order_acquire)) {
     case TransferState::done:
         announced_.remove(send);
+        if (!send.block) channels.to(send.world_rank).in_time();
         if (transfer.watched) channels.to(send.world_rank).learn(transfer.quick != 0 && send.looks <= looks_when_quick);
         free_transfers_.push_back(&transfer);
         if (send.block) heap_.release(send.block, static_cast<std::size_t>(send.bytes));

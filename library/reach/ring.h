@@ -138,9 +138,18 @@ class RingSender {
     void learn(bool quick) {
         in_place_.learn(quick);
     }
-    /// The receiver of such a message that stayed did not come while the sender waited.
+    /// The receiver of a message that stayed in the sender's buffer did not come while the sender waited.
     void late(std::size_t size) {
         if (is_tried(size)) in_place_.late();
+        receiver_is_late_ = true;
+    }
+    /// It came.
+    void in_time() {
+        receiver_is_late_ = false;
+    }
+    /// It is not worth waiting for it long: it was late the last time. Now and then it is given another chance.
+    bool expects_delay() {
+        return receiver_is_late_ && ++expected_ % expected_per_chance != 0;
     }
 
     /// Puts a whole small message into the ring; false if there is no room now. Precondition:
@@ -267,8 +276,12 @@ class RingSender {
 
     RingHead *ring_;
     std::uint32_t eager_limit_;
+    static constexpr std::uint32_t expected_per_chance = 16;
+
     bool learns_ = false;
     InPlace in_place_;
+    bool receiver_is_late_ = false;
+    std::uint32_t expected_ = 0;
     bool apart_;
     std::uint64_t position_ = 0;   ///< of the next message
     std::uint64_t slot_limit_ = 0; ///< position that is not known to be free

@@ -132,6 +132,17 @@ TEST(Ring, AnAnnouncedMessageCarriesAddressAndTransfer) {
     EXPECT_EQ(slot->direct.transfer, 4096u);
 }
 
+TEST(Ring, AReceiverThatWasLateIsGivenAChanceNowAndThen) {
+    RingSender sender;
+    EXPECT_FALSE(sender.expects_delay());
+    sender.late(100000);
+    int chances = 0;
+    for (int message = 0; message < 64; message++) chances += !sender.expects_delay();
+    EXPECT_EQ(chances, 4);
+    sender.in_time();
+    EXPECT_FALSE(sender.expects_delay());
+}
+
 TEST(Ring, TwoThreadsExchangeInOrderWithoutLossOrDamage) {
     constexpr unsigned messages = 100000;
     auto ring = make_ring(16, 4096);

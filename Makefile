@@ -11,6 +11,8 @@ PYTHON ?= python3
 VENV := .venv
 PREFIX := $(CURDIR)/build/prefix
 ARGS ?=
+# Tests at a time; more disturb each other's jobs of many ranks.
+WORKERS ?= 2
 C_SOURCES := $(wildcard laboratory/volley/tests/*.[ch] laboratory/volley/shims/*.c laboratory/volley/systems/*.c) $(shell find library bench -name '*.h' -o -name '*.cpp')
 SOURCES := pyproject.toml CMakeLists.txt README.md \
   $(shell find abi include laboratory library -type f -not -name '*.pyc' -not -name '*_test.cpp' 2>/dev/null)
@@ -25,7 +27,7 @@ test: $(VENV)/.installed-tests test-library
 	@if [ -x $(PREFIX)/bin/mpiexec ]; then \
 	  export VOLLEY_PREFIX=$(PREFIX) VOLLEY_LIBRARY=$(PREFIX)/lib/libmpi_abi.so.1; \
 	fi; \
-	$(VENV)/bin/python -m pytest $(ARGS)
+	$(VENV)/bin/python -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
 
 # The library's own tests need CMake and GoogleTest from the system (apt-get install cmake libgtest-dev). It is
 # installed into build/prefix, where the other tests find it.

@@ -112,7 +112,7 @@ TEST_F(InfoTest, EnvironmentDescribesTheProgram) {
     int flag;
     MPI_Info_get(MPI_INFO_ENV, "command", MPI_MAX_INFO_VAL - 1, value, &flag);
     ASSERT_TRUE(flag);
-    EXPECT_NE(std::strstr(value, "info_test"), nullptr) << value;
+    EXPECT_NE(std::strstr(value, "library_tests"), nullptr) << value;
     MPI_Info_get(MPI_INFO_ENV, "maxprocs", MPI_MAX_INFO_VAL - 1, value, &flag);
     ASSERT_TRUE(flag);
     EXPECT_STREQ(value, "8");

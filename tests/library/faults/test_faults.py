@@ -30,19 +30,19 @@ def ranks_of(launcher: int) -> list[int]:
     return found
 
 
-def shared_files() -> set[str]:
-    """Everything with a name that a job could leave behind."""
-    found = {str(path) for path in Path("/dev/shm").iterdir()}
-    return found | {str(path) for path in Path("/tmp").glob("*volley*")}
+def left_behind(scratch: Path) -> set[str]:
+    """Everything with a name that a job could leave behind; `scratch` is its folder for temporary files."""
+    return {str(path) for path in (*Path("/dev/shm").glob("*volley*"), *scratch.iterdir())}
 
 
-def kill_one(mpiexec: Path, program: Path, mode: str, rng: random.Random) -> None:
+def kill_one(mpiexec: Path, program: Path, mode: str, rng: random.Random, scratch: Path) -> None:
     """Starts a job, kills one of its ranks at some moment, and checks how the job ends."""
     job = subprocess.Popen(
         [mpiexec, "--ranks", mode, "-n", str(RANKS), program],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        env={**os.environ, "TMPDIR": str(scratch)},
     )
     try:
         assert job.stdout is not None
@@ -73,11 +73,11 @@ def kill_one(mpiexec: Path, program: Path, mode: str, rng: random.Random) -> Non
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_any_rank_may_be_killed_at_any_time(mode: str, prefix: Path, mpi_program: MpiProgram) -> None:
+def test_any_rank_may_be_killed_at_any_time(mode: str, prefix: Path, mpi_program: MpiProgram, tmp_path: Path) -> None:
     """Half of the kills in each mode."""
     program = mpi_program(FOLDER / "endless.cpp")
     rng = random.Random(MODES.index(mode))
-    before = shared_files()
+    before = left_behind(tmp_path)
     for _ in range(KILLS // len(MODES)):
-        kill_one(prefix / "bin/mpiexec", program, mode, rng)
-    assert shared_files() <= before
+        kill_one(prefix / "bin/mpiexec", program, mode, rng, tmp_path)
+    assert left_behind(tmp_path) <= before

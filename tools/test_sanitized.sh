@@ -21,4 +21,4 @@ cmake --install $folder --prefix build/prefix-sanitized >/dev/null
 export ASAN_OPTIONS=detect_leaks=0 # the library keeps its pools for ever
 ctest --test-dir $folder --output-on-failure --parallel 2
 export VOLLEY_PREFIX=$PWD/build/prefix-sanitized VOLLEY_TEST_FLAGS="-fsanitize=address,undefined" VOLLEY_TEST_RANKS=1,3
-.venv/bin/python -m pytest -q tests/library/point_to_point tests/library/collective tests/library/communicator -k "process and not threads"
+.venv/bin/python -m pytest -q -n "${WORKERS:-2}" tests/library/point_to_point tests/library/collective tests/library/communicator -k "process and not threads"

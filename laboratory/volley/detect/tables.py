@@ -47,15 +47,16 @@ def _read(path: Path, heading: list[str]) -> pl.DataFrame:
         raise DataError(f"{path}: a column is named twice in its heading: {', '.join(heading)}")
     whole = {*STREAM[:1], *(name for what in NUMBERS for name in NAMES[what])}
     real = {*TIMES, *STREAM[1:]}
+    text = {name: pl.Categorical() for what in ("system", "test", "variant") for name in NAMES[what]}
     kinds: dict[str, pl.DataType] = {}
     for name in heading:
-        kinds[name] = pl.Int64() if name in whole else pl.Float64() if name in real else pl.String()
+        kinds[name] = pl.Int64() if name in whole else pl.Float64() if name in real else text.get(name, pl.String())
     try:
         return _parse(path, heading, kinds)
     except pl.exceptions.PolarsError:
-        text: dict[str, pl.DataType] = {name: pl.String() for name in heading}
+        plain: dict[str, pl.DataType] = {name: pl.String() for name in heading}
     try:
-        return _parse(path, heading, text)
+        return _parse(path, heading, plain)
     except (pl.exceptions.PolarsError, OSError) as problem:
         raise DataError(
             _uneven(path, len(heading)) or f"{path} is no table: {str(problem).splitlines()[0]}"
@@ -118,9 +119,7 @@ def _samples(path: Path, frame: pl.DataFrame) -> Material:
     columns: dict[str, pl.Series | pl.Expr] = {"duration_ns": seconds * (TIMES[time] * 1e9)}
     defaults: Mapping[str, object] = {"system": "imported", "test": path.stem, "variant": "-", "launch": 1}
     for what in ("system", "test", "variant"):
-        name = meaning[what]
-        default = pl.lit(str(defaults[what]))
-        columns[what] = pl.coalesce(pl.col(name).str.strip_chars(), default) if name else default
+        columns[what] = _names(frame, meaning[what], str(defaults[what]))
     for what in NUMBERS:
         name = meaning[what]
         if name:
@@ -133,10 +132,8 @@ def _samples(path: Path, frame: pl.DataFrame) -> Material:
         whole = whole.with_columns(pl.int_range(pl.len()).over(key).alias("repetition"))
     else:
         _no_row_twice(whole, [*key, "repetition"], path)
-    names = whole["test"].unique().to_list()
-    narrow = whole.select(*key, "repetition", "start_ns", "duration_ns").with_columns(
-        pl.col("system", "test", "variant").cast(pl.Categorical)
-    )
+    names = whole["test"].unique().cast(pl.String).to_list()
+    narrow = whole.select(*key, "repetition", "start_ns", "duration_ns")
     tests = {name: imported_test(name, ranked=meaning["rank"] is not None) for name in names}
     material = build(path.name, narrow.lazy(), tests)
     known = {name for name in (*meaning.values(), time) if name}
@@ -145,15 +142,36 @@ def _samples(path: Path, frame: pl.DataFrame) -> Material:
     return material
 
 
+def _names(frame: pl.DataFrame, column: str | None, default: str) -> pl.Expr:
+    """A column of names, as categories without blanks around them; `default` where there is none."""
+    if column is None:
+        return pl.lit(default).cast(pl.Categorical)
+    if frame[column].dtype == pl.Categorical and not frame[column].has_nulls():
+        known = frame[column].unique().cast(pl.String)
+        if (known == known.str.strip_chars()).all():
+            return pl.col(column)
+    return pl.coalesce(pl.col(column).cast(pl.String).str.strip_chars(), pl.lit(default)).cast(pl.Categorical)
+
+
 MOST_FIGURES = 100_000
 """Rows of a table whose further columns are checked against each other: summaries are short."""
+
+
+def _rises_point_by_point(whole: pl.DataFrame, point: list[str]) -> bool:
+    """The usual order of rows: one point after the other, repetitions rising. Quicker than counting."""
+    same = pl.all_horizontal(pl.col(name) == pl.col(name).shift() for name in point).fill_null(False)
+    falls = same & (pl.col("repetition").diff() <= 0)
+    if whole.select(falls.any()).item():
+        return False
+    return not whole.filter(~same).select(point).is_duplicated().any()
 
 
 def _no_row_twice(whole: pl.DataFrame, key: list[str], path: Path) -> None:
     """Raises DataError naming a repetition that is there twice."""
     point = key[:-1]
-    repetition = pl.col("repetition")
-    crowded = whole.lazy().group_by(point).agg(repetition.n_unique().alias("n"), pl.len())
+    if _rises_point_by_point(whole, point):
+        return
+    crowded = whole.lazy().group_by(point).agg(pl.col("repetition").n_unique().alias("n"), pl.len())
     suspects = whole.lazy().join(crowded.filter(pl.col("n") < pl.col("len")), on=point, how="semi")
     twice = suspects.group_by(key).agg(pl.len(), pl.col("line").max()).filter(pl.col("len") > 1).sort("line").collect()
     if len(twice):
@@ -178,7 +196,7 @@ def _streams(path: Path, frame: pl.DataFrame) -> list[StreamData]:
     }
     for what, default in (("system", "imported"), ("test", "stream"), ("variant", "-")):
         name = next((one for one in NAMES[what] if one in frame.columns), None)
-        columns[what] = pl.coalesce(pl.col(name).str.strip_chars(), pl.lit(default)) if name else pl.lit(default)
+        columns[what] = _names(frame, name, default)
     key = ["system", "test", "variant", "size", "launch"]
     rows = frame.select("line", **columns).sort([*key, "message"])
     found = []

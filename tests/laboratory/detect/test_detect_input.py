@@ -37,6 +37,10 @@ def write(folder: Path, text: str, name: str = "data.csv") -> Path:
         (HEADING + "m,pingpong,8,1,0,inf\n", "seconds should be a number"),
         (HEADING + "m,pingpong,-8,1,0,1\n", "size_bytes should be a whole number"),
         (HEADING + "m,pingpong,8,1,0,1\nm,pingpong,8,1,0,2\n", "data.csv:3: repetition 0 of launch 1 at 8 bytes"),
+        (
+            HEADING + "m,pingpong,8,1,0,1\nm,pingpong,9,1,0,1\nm,pingpong,8,1,1,2\nm,pingpong,8,1,0,2\n",
+            "data.csv:5: repetition 0 of launch 1 at 8 bytes",
+        ),
         (HEADING + "m,pingpong,8\n", "data.csv:2: 3 fields where the heading has 6"),
         (HEADING + "m,pingpong,8,1,0,1,9\n", "data.csv:2: 7 fields where the heading has 6"),
         ("message,send_ns,receive_ns\n0,1,2\n", "a stream of 1 messages has no gaps"),
@@ -69,6 +73,14 @@ def test_an_unknown_kind_is_refused_with_those_there_are(tmp_path: Path) -> None
     with pytest.raises(UsageError, match="unknown kind") as raised:
         detect(material, ["spke"])
     assert "spike" in raised.value.remedy
+
+
+def test_rows_may_come_in_any_order_and_names_with_blanks(tmp_path: Path) -> None:
+    rows = ["m,pingpong,8,1,1,2e-6", " m ,pingpong,9,1,0,3e-6", "m, pingpong,8,1,0,1e-6"]
+    material = read_material(write(tmp_path, HEADING + "\n".join(rows) + "\n"))
+    (curve,) = material.curves
+    assert (curve.system, curve.test, curve.sizes.tolist()) == ("m", "pingpong", [8, 9])
+    assert curve.series[0].times_ns.tolist() == pytest.approx([1000.0, 2000.0])
 
 
 def test_a_single_number_is_nothing_odd(tmp_path: Path) -> None:

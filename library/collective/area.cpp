@@ -67,9 +67,14 @@ Meeting::Meeting(Communicator &communicator, const WaitingFor &about)
     if (communicator.published)
         communicator.published->meetings.store(static_cast<std::uint32_t>(number_ + 1), std::memory_order_relaxed);
     // Whoever reads slots after a meeting has done so when it enters the next one: the own slot is free for this
-    // meeting if all have entered the one after that which had it before. Without an exchange since, that was counted.
-    if (number_ >= CollectiveArea::depth && communicator.entered_by_all < number_ - CollectiveArea::depth + 1)
+    // meeting if all have entered the one after that which had it before.
+    bool counts = !exchanges(communicator);
+    if (!counts && number_ >= communicator.entered_told + CollectiveArea::meetings_per_telling) tell_entered();
+    if (number_ < CollectiveArea::depth || communicator.entered_by_all > number_ - CollectiveArea::depth) return;
+    if (counts)
         wait_concluded(number_ - CollectiveArea::depth + 2);
+    else
+        wait_entered(number_ - CollectiveArea::depth + 1);
 }
 
 WaitingFor Meeting::about_meeting(std::uint64_t number, int world_rank) const {
@@ -114,7 +119,7 @@ void Meeting::wait_for_posts() {
 void Meeting::exchange() {
     post();
     wait_for_posts();
-    communicator_.entered_by_all = number_;
+    communicator_.entered_by_all = communicator_.entered_told = number_;
 }
 
 void Meeting::conclude() {
@@ -125,6 +130,26 @@ void Meeting::conclude() {
 void Meeting::wait_concluded(std::uint64_t meetings) {
     engine.wait_until([&] { return area_.concluded.load(std::memory_order_acquire) >= meetings; },
                       about_meeting(meetings - 1, -1));
+}
+
+void Meeting::wait_entered(std::uint64_t meeting) {
+    CollectiveArea::Entered *entered = area_.entered();
+    std::uint64_t all;
+    auto have_entered = [&] {
+        all = number_;
+        for (int rank = 0; rank < communicator_.size(); ++rank)
+            if (rank != communicator_.rank())
+                all = std::min(all, entered[rank].meeting.load(std::memory_order_acquire));
+        return all >= meeting;
+    };
+    engine.wait_until(have_entered, about_meeting(meeting, -1));
+    communicator_.entered_by_all = all;
+}
+
+void Meeting::tell_entered() {
+    area_.entered()[communicator_.rank()].meeting.store(number_, std::memory_order_release);
+    communicator_.entered_told = number_;
+    wake_others();
 }
 
 } // namespace volley

@@ -9,7 +9,8 @@
 /// done when it runs again. A few ranks with a core each *exchange* instead where they only want each other's posts:
 /// nobody counts, each looks at all slots, and the line that says "posted" brings the post with it.
 ///
-/// A rank may be `depth` meetings ahead of the last that is concluded: a root that sent its data on need not wait.
+/// A rank may be `depth` meetings ahead of the others: a root that sent its data on need not wait. How far they are, it
+/// knows from the last meeting that is concluded; where nobody counts, each tells from time to time.
 #pragma once
 
 #include "boot/job.h"
@@ -42,11 +43,17 @@ struct CollectiveArea {
     static constexpr std::uint64_t depth = 16;
     static constexpr std::size_t by_last_bytes = 8192; ///< up to here the last to come may make a result for all
 
+    struct alignas(cache_line) Entered {
+        std::atomic<std::uint64_t> meeting; ///< the last that a rank has told it is in, or behind
+    };
+
     struct alignas(cache_line) Arrivals {
         std::atomic<std::uint64_t> count; ///< in all counted meetings whose number among these, modulo depth, this is
     };
 
     static constexpr int few_ranks = 8; ///< so many may exchange: each reads from each
+    /// So often a rank tells which meeting it has come to, if it does not exchange: often enough for those ahead.
+    static constexpr std::uint64_t meetings_per_telling = depth / 4;
     static constexpr int most_with_rooms = 64;
     static constexpr std::size_t most_room_bytes = 8192;
 
@@ -62,15 +69,19 @@ struct CollectiveArea {
     MeetingLine *slots() {
         return reinterpret_cast<MeetingLine *>(this + 1);
     }
+    /// One of each rank, behind the slots.
+    Entered *entered() {
+        return reinterpret_cast<Entered *>(slots() + ranks * depth);
+    }
     /// So much that messages, or reading where the data lies in two meetings, take longer above (volley study, 2 ranks:
     /// allgather of 1 KiB 0.78 us posted, 0.6 read).
     static std::size_t room_bytes_for(int ranks, bool direct) {
         if (ranks > most_with_rooms) return 0;
         return direct ? 512 : most_room_bytes;
     }
-    /// Of one rank in one meeting. They follow the slots; all rooms of a meeting lie side by side.
+    /// Of one rank in one meeting, behind all else; all rooms of a meeting lie side by side.
     unsigned char *room(std::uint64_t rank, std::uint64_t meeting) {
-        auto *rooms = reinterpret_cast<unsigned char *>(slots() + ranks * depth);
+        auto *rooms = reinterpret_cast<unsigned char *>(entered() + ranks);
         return rooms + (meeting % depth * ranks + rank) * room_bytes;
     }
     std::size_t all_rooms_bytes() const {
@@ -78,7 +89,8 @@ struct CollectiveArea {
     }
     /// What has to be zero at first: all but the rooms.
     static std::size_t head_bytes(int ranks) {
-        return sizeof(CollectiveArea) + static_cast<std::size_t>(ranks) * depth * sizeof(MeetingLine);
+        return sizeof(CollectiveArea) +
+               static_cast<std::size_t>(ranks) * (depth * sizeof(MeetingLine) + sizeof(Entered));
     }
     static std::size_t footprint(int ranks, std::size_t room_bytes) {
         return head_bytes(ranks) + static_cast<std::size_t>(ranks) * depth * room_bytes;
@@ -172,13 +184,19 @@ class Meeting {
     }
     /// For what only one rank wants to read: the others hand_in() what their slots hold, that one calls collect().
     void hand_in() {
-        if (exchanges(communicator_)) post();
-        arrive_and_go();
+        if (exchanges(communicator_))
+            post();
+        else
+            arrive_and_go();
     }
     void collect() {
         if (!exchanges(communicator_)) return arrive_and_wait();
-        arrive_and_go();
         wait_for_posts();
+        communicator_.entered_by_all = number_;
+    }
+    /// After a post that one rank made, and the others have copied: none waits for another.
+    void leave() {
+        if (!exchanges(communicator_)) arrive_and_go();
     }
 
     CollectiveArea &area() {
@@ -190,6 +208,9 @@ class Meeting {
     /// Of all other ranks.
     void wait_for_posts();
     void wait_concluded(std::uint64_t meetings);
+    /// Where nobody counts: until all others have entered that meeting.
+    void wait_entered(std::uint64_t meeting);
+    void tell_entered();
     /// For others to see: which meeting this rank waits for, and the rank whose post it needs, or -1.
     WaitingFor about_meeting(std::uint64_t number, int world_rank) const;
     void wake_others();

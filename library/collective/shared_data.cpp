@@ -95,7 +95,7 @@ void broadcast_posts(Communicator &communicator, const WaitingFor &waiting, Coun
         meeting.wait_for_post(root);
         unpack(meeting.data(root, bytes));
     }
-    meeting.arrive_and_go();
+    meeting.leave();
 }
 
 /// With more ranks than cores: as everyone runs once for many pieces.

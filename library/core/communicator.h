@@ -121,6 +121,7 @@ class Communicator final : public Object {
     std::uint64_t meetings = 0;                 ///< of this rank in `area`
     std::uint64_t counted_meetings = 0;         ///< those of them in which arrivals are counted
     std::uint64_t entered_by_all = 0;           ///< the last meeting that all ranks are known to have entered
+    std::uint64_t entered_told = 0;             ///< the last that all others know, or can see, this rank has entered
     BufferedSends *buffered_sends = nullptr;    ///< core/buffered.h: MPI_Comm_attach_buffer
     LedgerCommunicator *published = nullptr;    ///< core/ledger.h
     bool freed = false;                         ///< the user's handle is gone

@@ -16,8 +16,7 @@ static void expect_sum(int seen, int from, int to, int number, const char *what)
     expect(seen, sum, what, number);
 }
 
-static void one(MPI_Comm comm, int rank, int size, int number) {
-    int kind = draw(0, 9), root = draw(0, size - 1), late = draw(0, 3 * size);
+static void one(MPI_Comm comm, int rank, int size, int number, int kind, int root, int late) {
     if (late == rank) sched_yield();
     int mine = value(rank, number), got = untouched;
     std::vector<int> all(static_cast<std::size_t>(size), untouched), row(all.size());
@@ -73,9 +72,29 @@ static void one(MPI_Comm comm, int rank, int size, int number) {
     }
 }
 
+static void one(MPI_Comm comm, int rank, int size, int number) {
+    int kind = draw(0, 9), root = draw(0, size - 1), late = draw(0, 3 * size);
+    one(comm, rank, size, number, kind, root, late);
+}
+
+/// Operations in which some ranks need not wait for others run far ahead of a late rank, which must find all that
+/// was meant for it.
+static void run_ahead(int turn) {
+    static constexpr std::array kinds{0, 1, 3, 7}; // bcast, reduce, gather, scatter
+    int kind = kinds[static_cast<std::size_t>(draw(0, 3))], root = draw(0, world_size - 1);
+    int late = draw(0, world_size - 1), length = draw(1, 100);
+    if (late == world_rank)
+        for (int i = 0; i < 50; ++i) sched_yield();
+    for (int number = 0; number < length; ++number) {
+        if (turn % 2 != 0) kind = kinds[static_cast<std::size_t>(draw(0, 3))];
+        one(MPI_COMM_WORLD, world_rank, world_size, number, kind, root, -1);
+    }
+}
+
 int main(int argc, char **argv) {
     begin(&argc, &argv);
     for (int number = 0; number < 6000; ++number) one(MPI_COMM_WORLD, world_rank, world_size, number);
+    for (int turn = 0; turn < 100; ++turn) run_ahead(turn);
     // Their memory is used again.
     for (int turn = 0; turn < 60; ++turn) {
         std::array<MPI_Comm, 3> comms;

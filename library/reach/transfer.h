@@ -41,8 +41,8 @@ inline constexpr std::int64_t shared_above_bytes = 8192;
 /// The same for ranks that copy by calls of the kernel, and what each claims then: a call costs as much as some 8 KiB.
 inline constexpr std::int64_t kernel_shared_from_bytes = 16384;
 constexpr std::int64_t kernel_chunk_of(std::int64_t bytes) {
-    return static_cast<std::int64_t>(whole_lines(static_cast<std::uint64_t>(
-        bytes < 65536 ? bytes / 2 : std::clamp<std::int64_t>(bytes / 4, 16384, 131072))));
+    return static_cast<std::int64_t>(whole_lines(
+        static_cast<std::uint64_t>(bytes < 65536 ? bytes / 2 : std::clamp<std::int64_t>(bytes / 4, 16384, 131072))));
 }
 
 /// What each claims at a time: half of a small message; of larger ones pieces that outweigh the claim, and small enough

@@ -26,9 +26,9 @@ NAMES = re.compile(r"snd_?buf|rcv_?buf|sndbuf|rcvbuf|so_buf|sockbuf|socket_buffe
 SMALLEST = 2048
 """Bytes: Linux gives no send buffer below 4608 bytes; shorter messages never fill one."""
 LIMITED = 0.06
-"""Share of the busy time: unlimited connections show less than UNLIMITED. TCP_INFO counts in ticks, so few seconds are
-coarse."""
-UNLIMITED = 0.03
+"""Share of the busy time from which connections were limited without doubt; below UNLIMITED they were not. TCP_INFO
+counts in ticks, so few seconds are coarse, and what lies between tells nothing."""
+UNLIMITED = 0.01
 LIMITED_LEFT = 0.3
 """Share of that share which may be left with the effect gone."""
 LARGE = 4 * 1024 * 1024

@@ -116,12 +116,6 @@ void Meeting::wait_for_posts() {
     engine.wait_until(all_posted, about_meeting(number_, -1));
 }
 
-void Meeting::exchange() {
-    post();
-    wait_for_posts();
-    communicator_.entered_by_all = communicator_.entered_told = number_;
-}
-
 void Meeting::conclude() {
     area_.concluded.store(number_ + 1, std::memory_order_release);
     wake_others();

@@ -175,12 +175,20 @@ class Meeting {
             wait();
     }
 
-    /// All ranks call it, with their slots filled; then everyone's may be read.
+    /// All ranks call it, with their slots filled; then everyone's may be read. `meanwhile` is called once this rank's
+    /// is on its way.
+    template <class Meanwhile> void meet(Meanwhile &&meanwhile) {
+        if (!exchanges(communicator_)) {
+            meanwhile();
+            return arrive_and_wait();
+        }
+        post();
+        meanwhile();
+        wait_for_posts();
+        communicator_.entered_by_all = communicator_.entered_told = number_;
+    }
     void meet() {
-        if (exchanges(communicator_))
-            exchange();
-        else
-            arrive_and_wait();
+        meet([] {});
     }
     /// For what only one rank wants to read: the others hand_in() what their slots hold, that one calls collect().
     void hand_in() {
@@ -204,7 +212,6 @@ class Meeting {
     }
 
   private:
-    void exchange();
     /// Of all other ranks.
     void wait_for_posts();
     void wait_concluded(std::uint64_t meetings);

@@ -55,6 +55,14 @@ void unpack_bytes(const unsigned char *packed, Count bytes, const Block &block) 
         unpack(typed(block), 0, bytes, packed);
 }
 
+void copy_bytes(const Block &from, const Block &to, Count bytes) {
+    char *source = nullptr, *target = nullptr;
+    if (flat(from, source) && flat(to, target))
+        std::memcpy(target, source, static_cast<std::size_t>(bytes));
+    else
+        copy(typed(from), typed(to), bytes);
+}
+
 /// All of what was sent, unless that is more than is to be received.
 int copy_checked(const TypedBuffer &from, Count from_bytes, const TypedBuffer &to, Count to_bytes) {
     copy(from, to, std::min(from_bytes, to_bytes));
@@ -186,7 +194,7 @@ void gather_posts(Communicator &communicator, const WaitingFor &waiting, const B
     meeting.collect();
     for (int i = 0; i < communicator.size(); ++i)
         if (i != root) unpack_bytes(meeting.data(i, bytes), bytes, all[i]);
-    if (own.type != nullptr) copy(typed(own), typed(all[root]), bytes);
+    if (own.type != nullptr) copy_bytes(own, all[root], bytes);
 }
 
 template <class PassedAll>
@@ -248,13 +256,17 @@ bool scatter(Communicator &communicator, int &code, const PassedAll &passed_all,
     return true;
 }
 
-/// Blocks so small that each is posted.
+/// Blocks so small that each is posted. The own one goes to its place meanwhile.
 void allgather_posts(Communicator &communicator, const WaitingFor &waiting, const Block &own, const Blocks &all,
-                     Count bytes) {
+                     Count bytes, bool in_place) {
+    int rank = communicator.rank();
     Meeting meeting(communicator, waiting);
     pack_bytes(own, bytes, meeting.own_data(bytes));
-    meeting.meet();
-    for (int i = 0; i < communicator.size(); ++i) unpack_bytes(meeting.data(i, bytes), bytes, all[i]);
+    meeting.meet([&] {
+        if (!in_place) copy_bytes(own, all[rank], bytes);
+    });
+    for (int i = 0; i < communicator.size(); ++i)
+        if (i != rank) unpack_bytes(meeting.data(i, bytes), bytes, all[i]);
 }
 
 /// Whoever comes last puts all blocks together.
@@ -308,7 +320,7 @@ bool allgather(Communicator &communicator, int &code, const Passed &passed_own, 
     Count bytes = all.uniform() ? all[0].bytes() : -1;
     if (bytes == 0) return true;
     if (bytes > 0 && Meeting::all_fit(communicator, bytes))
-        allgather_posts(communicator, waiting, own, all, bytes);
+        allgather_posts(communicator, waiting, own, all, bytes, in_place);
     else if (!communicator.area->direct)
         return false;
     else if (bytes > 0 && !exchanges(communicator) &&
@@ -324,9 +336,11 @@ void alltoall_posts(Communicator &communicator, const WaitingFor &waiting, const
     int rank = communicator.rank(), size = communicator.size();
     Meeting meeting(communicator, waiting);
     unsigned char *own = meeting.own_data(bytes * size);
-    for (int i = 0; i < size; ++i) pack_bytes(from[i], bytes, own + i * bytes);
-    meeting.meet();
-    for (int i = 0; i < size; ++i) unpack_bytes(meeting.data(i, bytes * size) + rank * bytes, bytes, to[i]);
+    for (int i = 0; i < size; ++i)
+        if (i != rank) pack_bytes(from[i], bytes, own + i * bytes);
+    meeting.meet([&] { copy_bytes(from[rank], to[rank], bytes); });
+    for (int i = 0; i < size; ++i)
+        if (i != rank) unpack_bytes(meeting.data(i, bytes * size) + rank * bytes, bytes, to[i]);
 }
 
 /// Whoever comes last gets everyone's blocks, row by row; each rank takes its column.

@@ -66,10 +66,15 @@ template <class Source> void join_all(const Shared &shared, int size, void *out,
     shared.reduction.join_all(sources, size, out, count);
 }
 
-/// The operands are posted.
+/// The operands are posted. The own ones are taken from where they came from: their line is at another rank by now, and
+/// would have to come back first.
 void join_posts(Shared &shared, Meeting &meeting, int size, void *out) {
-    join_all(shared, size, out, shared.count,
-             [&](int i) { return static_cast<const void *>(meeting.data(i, shared.bytes())); });
+    const void *own = shared.buffers.own;
+    alignas(16) unsigned char aside[CollectiveArea::most_room_bytes];
+    if (own == out) own = std::memcpy(aside, own, static_cast<std::size_t>(shared.bytes()));
+    join_all(shared, size, out, shared.count, [&](int i) {
+        return i == shared.communicator.rank() ? own : static_cast<const void *>(meeting.data(i, shared.bytes()));
+    });
 }
 
 /// The slots say where the operands are.
@@ -146,12 +151,12 @@ void allreduce_directly(Shared &shared) {
 
 void reduce_posts(Shared &shared, int root) {
     Meeting meeting(shared.communicator, shared.waiting);
-    copy_bytes(meeting.own_data(shared.bytes()), shared.buffers.own, shared.bytes());
-    if (shared.communicator.rank() != root) return meeting.hand_in();
+    if (shared.communicator.rank() != root) {
+        copy_bytes(meeting.own_data(shared.bytes()), shared.buffers.own, shared.bytes());
+        return meeting.hand_in();
+    }
     meeting.collect();
-    alignas(16) unsigned char result[CollectiveArea::most_room_bytes];
-    join_posts(shared, meeting, shared.communicator.size(), result);
-    copy_bytes(shared.buffers.result, result, shared.bytes());
+    join_posts(shared, meeting, shared.communicator.size(), shared.buffers.result);
 }
 
 void reduce_directly(Shared &shared, int root) {

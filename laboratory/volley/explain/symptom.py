@@ -367,33 +367,48 @@ class Interrupted(Symptom):
 
 
 class Slower(Symptom):
-    """Regression: how much longer the sizes take than the version before took, as the finding remembers it."""
+    """Regression: how much longer the sizes take than the version before took, as the finding remembers it.
+
+    The machine may have become faster or slower since. Sizes that took the same in both versions are measured with
+    them, and what those take more or less now is not the regression's.
+    """
 
     kinds = ("regression",)
     MOST_SIZES = 6
 
     def __init__(self, finding: Finding, curve: CurveData | None) -> None:
         super().__init__(finding, curve)
-        self.was = {int(size): math.log(value) for size, value in finding.evidence.get("was_ns", {}).items()}
+        known, self.steady = (
+            {int(size): math.log(value) for size, value in finding.evidence.get(name, {}).items()}
+            for name in ("was_ns", "steady_ns")
+        )
+        # The largest first: what is slow by itself shows there.
+        step = max(1, -(-len(known) // self.MOST_SIZES))
+        self.was = {size: known[size] for size in sorted(known, reverse=True)[::step]}
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Some of those that are slower, the largest first: what is slow by itself shows there."""
-        known = sorted(self.was)
-        step = max(1, -(-len(known) // self.MOST_SIZES))
-        return tuple(sorted(known[::-1][::step]))
+        """Some of those that are slower, and those that are not."""
+        return tuple(sorted({*self.was, *self.steady}))
 
     @property
     def expected(self) -> float:
         """What these sizes showed."""
         rows = {} if self.curve is None else dict(zip(self.curve.sizes.tolist(), self.curve.log_ns.T, strict=True))
-        shifts = [float(np.nanmedian(rows[size])) - self.was[size] for size in self.sizes if size in rows]
+        shifts = [float(np.nanmedian(rows[size])) - self.was[size] for size in self.was if size in rows]
         return float(np.mean(shifts)) if shifts else super().expected
 
     def amounts(self, measured: Measured) -> list[float]:
-        """Log of the ratio to the time before, the mean over sizes."""
-        rows = [{size: row[size] for size in self.sizes if size in row} for row in launch_rows(measured)]
-        return [float(np.mean([value - self.was[size] for size, value in row.items()])) for row in rows if row]
+        """Log of the ratio to the time before, the mean over sizes, over what the steady sizes' ratio is."""
+        found = []
+        for row in launch_rows(measured):
+            slower, steady = (
+                [row[size] - before for size, before in known.items() if size in row]
+                for known in (self.was, self.steady)
+            )
+            if slower:
+                found.append(float(np.mean(slower)) - (float(np.median(steady)) if steady else 0.0))
+        return found
 
 
 class RankCollapse(Symptom):

@@ -154,6 +154,31 @@ def test_a_regression_is_measured_against_what_the_older_version_took() -> None:
     assert symptom.amounts(cast(Measured, SimpleNamespace(curve=curve))) == pytest.approx([math.log(2), 0.0])
 
 
+def test_a_machine_that_became_faster_hides_no_regression() -> None:
+    was, steady = {65536: 10e3, 262144: 40e3}, {1024: 500.0, 4096: 900.0}
+    slower = Finding(
+        "regression",
+        "volley/process",
+        "pingpong",
+        65536,
+        262144,
+        1.5,
+        (1.4, 1.6),
+        0.99,
+        evidence={"was_ns": was, "steady_ns": steady},
+    )
+    symptom = symptom_of(slower, None)
+    assert symptom is not None
+    assert symptom.sizes == (1024, 4096, 65536, 262144)
+    speeds = (1.0, 0.6, 1.3)
+    rows = [
+        [math.log(speed * (value if size in steady else 1.5 * value)) for size, value in {**steady, **was}.items()]
+        for speed in speeds
+    ]
+    curve = SimpleNamespace(sizes=np.array(symptom.sizes), log_ns=np.array(rows))
+    assert symptom.amounts(cast(Measured, SimpleNamespace(curve=curve))) == pytest.approx([math.log(1.5)] * 3)
+
+
 @pytest.mark.parametrize("edge", [40000, 65536, 100000])
 def test_a_step_is_seen_between_the_right_sizes_whatever_the_slope(edge: int) -> None:
     sizes = [32768, 40000, 48000, 57000, 65536, 66000, 80000, 100000, 110000, 131072, 147456]

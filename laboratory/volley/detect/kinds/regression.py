@@ -22,6 +22,8 @@ to 0.1 % prove no precision of 0.1 %."""
 FREEDOM = 4
 """Degrees of freedom that assumption counts for."""
 FEWEST_LAUNCHES = 3
+MOST_STEADY = 3
+"""Sizes beside a regression that are remembered with it: whoever measures again sees by them what the machine does."""
 
 
 @dataclass(frozen=True)
@@ -105,8 +107,8 @@ def _slower(contests: list[Contest]) -> list[Finding]:
             found.append((one, effect))
     whole = [pair for pair in found if pair[0] is contests[0]]
     if whole and float(np.mean(contests[0].shifts > LEAST / 2)) >= 0.8:
-        return [_finding(*whole[0])]
-    return [_finding(*pair) for pair in found if pair[0] is not contests[0]]
+        return [_finding(*whole[0], contests[0])]
+    return [_finding(*pair, contests[0]) for pair in found if pair[0] is not contests[0]]
 
 
 def _apart(one: Contest) -> bool:
@@ -116,12 +118,19 @@ def _apart(one: Contest) -> bool:
     return float(np.median(one.now)) > float(np.quantile(one.before, 0.75))
 
 
-def _finding(one: Contest, effect: float) -> Finding:
+def _steady(whole: Contest, first: int, last: int) -> list[int]:
+    """The nearest sizes outside of these that take what they took."""
+    outside = (whole.sizes < first) | (whole.sizes > last)
+    sizes = whole.sizes[outside & (np.abs(whole.shifts) <= LEAST / 2)].tolist()
+    return sorted(sorted(sizes, key=lambda size: max(first / max(size, 1), size / max(last, 1)))[:MOST_STEADY])
+
+
+def _finding(one: Contest, effect: float, whole: Contest) -> Finding:
     _, low, high, coverage = shift_interval(one.now.tolist(), one.before.tolist())
     slower = one.sizes[one.shifts > effect / 2]
     first, last = (int(slower[0]), int(slower[-1])) if len(slower) else (int(one.sizes[0]), int(one.sizes[-1]))
     worst = int(one.sizes[one.shifts.argmax()])
-    was = np.exp(np.nanmedian(one.old.log_ns, axis=0))
+    was = dict(zip(one.old.sizes.tolist(), np.exp(np.nanmedian(one.old.log_ns, axis=0)).tolist(), strict=True))
     return Finding(
         "regression",
         one.new.system,
@@ -139,11 +148,8 @@ def _finding(one: Contest, effect: float) -> Finding:
             "sizes": len(one.sizes),
             "worst_size": worst,
             "versions": [one.old.system, one.new.system],
-            "was_ns": {
-                int(size): round(float(value), 1)
-                for size, value in zip(one.old.sizes, was, strict=True)
-                if first <= size <= last and size in one.sizes
-            },
+            "was_ns": {size: round(was[size], 1) for size in one.sizes.tolist() if first <= size <= last},
+            "steady_ns": {size: round(was[size], 1) for size in _steady(whole, first, last)},
         },
         variant=one.new.variant,
         ranks=one.new.ranks,

@@ -68,7 +68,7 @@ class CopyBound(Cause):
             return Examination(None, None, ("No setting is known by which this MPI copies otherwise.",))
         name = ", ".join(f"{key}={value}" for key, value in switch.items())
         contrast = case.contrast(case.arm(name, switch))
-        size = max(case.symptom.sizes)
+        size = max(one for one in case.symptom.sizes if one <= case.finding.size_to)
         alone = case.copying_alone((size,), variant=ONE_COPY)
         one_copy = alone.medians_ns().get(size, math.nan)
         before = contrast.found.medians_ns().get(size, math.nan) / one_copy

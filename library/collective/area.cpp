@@ -92,11 +92,14 @@ void Meeting::wake_others() {
 
 void Meeting::post() {
     // Lines of a room are the others' next; a slot's is asked for all the time.
-    if (own_bytes_ > static_cast<Count>(MeetingLine::inline_bytes) && own_bytes_ <= static_cast<Count>(handed_down) &&
-        engine.has_own_core())
-        hand_down(data(communicator_.rank(), own_bytes_), static_cast<std::size_t>(own_bytes_));
+    auto bytes = static_cast<std::size_t>(own_bytes_);
+    bool passes_lines = bytes > MeetingLine::inline_bytes && bytes <= handed_down && engine.has_own_core();
+    if (passes_lines) hand_down(data(communicator_.rank(), own_bytes_), bytes);
     own().posted.store(number_ + 1, std::memory_order_release);
     wake_others();
+    // The next post is likely as long. Its lines come back from those who read them while this rank waits for others;
+    // else `posted` would wait for them there.
+    if (passes_lines) volley::own(area_.room(static_cast<std::uint64_t>(communicator_.rank()), number_ + 1), bytes);
 }
 
 void Meeting::wait_for_post(int rank) {

@@ -35,31 +35,33 @@ void add_direct(Schedule &schedule, const Team &team, const Block &own, const Bl
 }
 
 /// In each round every rank passes on what it received in the round before.
-void add_ring(Schedule &schedule, const Team &team, const Blocks &all) {
+void add_ring(Schedule &schedule, const Team &team, const Block &own, const Blocks &all) {
     int next = (team.rank + 1) % team.size, previous = (team.rank - 1 + team.size) % team.size;
     for (int i = 0; i < team.size - 1; ++i) {
-        Block passed = all[(team.rank - i + team.size) % team.size];
+        Block passed = i == 0 ? own : all[(team.rank - i + team.size) % team.size];
         Block arriving = all[(team.rank - i - 1 + team.size) % team.size];
         if (arriving.bytes() > 0) schedule.receive(arriving, previous, team.channel);
         if (passed.bytes() > 0) schedule.send(passed, next, team.channel);
-        schedule.end_round();
+        if (i < team.size - 2) schedule.end_round();
     }
 }
 
 } // namespace
 
+/// The own block goes to the others from where it is, and to its place while their messages are under way.
 void add_allgather(Schedule &schedule, const Team &team, const Block &own, const Blocks &all) {
     Count total = all.bytes(team.size);
     if (total == 0) return;
     Block mine = own.type != nullptr ? own : all[team.rank];
+    if (team.size > 1) {
+        if (total >= small_total_bytes)
+            add_ring(schedule, team, mine, all);
+        else if (all.uniform() && team.size > 2)
+            add_doubling(schedule, team, mine, all, all[0].bytes());
+        else
+            add_direct(schedule, team, mine, all);
+    }
     if (own.type != nullptr) schedule.copy(own, all[team.rank]);
-    if (team.size == 1) return;
-    if (total >= small_total_bytes)
-        add_ring(schedule, team, all);
-    else if (all.uniform() && team.size > 2)
-        add_doubling(schedule, team, mine, all, all[0].bytes());
-    else
-        add_direct(schedule, team, mine, all);
     schedule.end_round();
 }
 

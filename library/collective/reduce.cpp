@@ -26,6 +26,15 @@ struct Partial {
         schedule.fold(mine, theirs, count);
         std::swap(mine, theirs);
     }
+
+    /// The same with `mine` left as it is, and the result elsewhere: it is `mine` from then on.
+    void combine_into(Schedule &schedule, char *out, Count count, bool theirs_first) {
+        if (theirs_first)
+            schedule.join(theirs, mine, out, count);
+        else
+            schedule.join(mine, theirs, out, count);
+        mine = out;
+    }
 };
 
 char *address_of(const void *data) {
@@ -54,7 +63,11 @@ void add_tree(Schedule &schedule, const Team &team, const void *own, void *resul
         schedule.receive(operands_at(schedule, spare[turn], count), real(relative + mask), team.channel);
         schedule.end_round();
         partial.theirs = spare[turn];
-        partial.combine(schedule, count, false);
+        bool is_last = relative == 0 && mask * 2 >= team.size;
+        if (is_last && partial.mine != result)
+            partial.combine_into(schedule, static_cast<char *>(result), count, false);
+        else
+            partial.combine(schedule, count, false);
         turn = 1 - turn;
     }
     deliver(schedule, partial.mine, result, count);
@@ -126,12 +139,17 @@ void add_doubling(Schedule &schedule, const Team &team, const void *own, void *r
         schedule.receive(data(address_of(result)), team.rank + 1, team.channel);
         return schedule.end_round();
     }
-    Partial partial{address_of(result), schedule.temporary(count, type)};
-    deliver(schedule, address_of(own), result, count);
+    Partial partial{address_of(own), schedule.temporary(count, type)};
+    auto combine = [&](bool theirs_first) { // The user's operands are not to be changed.
+        if (partial.mine == own && own != result)
+            partial.combine_into(schedule, address_of(result), count, theirs_first);
+        else
+            partial.combine(schedule, count, theirs_first);
+    };
     if (paired) {
         schedule.receive(data(partial.theirs), team.rank - 1, team.channel);
         schedule.end_round();
-        partial.combine(schedule, count, true);
+        combine(true);
     }
     int place = paired ? team.rank / 2 : team.rank - beyond;
     for (int mask = 1; mask < power; mask *= 2) {
@@ -140,7 +158,7 @@ void add_doubling(Schedule &schedule, const Team &team, const void *own, void *r
         schedule.receive(data(partial.theirs), peer, team.channel);
         schedule.send(data(partial.mine), peer, team.channel);
         schedule.end_round();
-        partial.combine(schedule, count, other < place);
+        combine(other < place);
     }
     deliver(schedule, partial.mine, result, count);
     if (paired) schedule.send(data(partial.mine), team.rank - 1, team.channel);

@@ -122,13 +122,17 @@ class Shape:
         return tuple(spike for kind, spike in self._odd if kind == "spike" and self._stands_out(spike))
 
     def _stands_out(self, spike: Spike) -> bool:
-        """Whether the nearest sizes alone, too, show half of it: a bend that no line fits makes no spike."""
+        """Whether the nearest sizes alone, too, show half of it: a bend that no line fits makes no spike.
+
+        Where a piece begins with it, the sizes before are on the other side of a jump and tell nothing.
+        """
         odd = {i for piece in self.pieces for i in piece.outliers}
-        left = [i for i in range(spike.first) if i not in odd][-1:]
+        begins = any(piece.first == spike.first for piece in self.pieces)
+        left = [] if begins else [i for i in range(spike.first) if i not in odd][-1:]
         right = [i for i in range(spike.last, len(self.sizes)) if i not in odd][:1]
         if not right:
             return True
-        if not left:  # below the first size a curve can only be flat
+        if not left:  # below its first size a piece can only be flat
             local = float(self.levels.level[spike.first] - self.levels.level[right[0]])
             return bool(local * np.sign(spike.effect) >= 0.5 * abs(spike.effect))
         at = np.array([*left, *right])

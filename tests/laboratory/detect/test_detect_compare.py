@@ -84,3 +84,22 @@ def test_two_versions_in_one_study_are_compared_by_name() -> None:
     both.curves += mpich("4.1.3", 16304, 2).curves
     (moved,) = found(detect(both, against=both.only({"mpich==4.1.3/shm"})), "structure change")
     assert moved.system == "mpich==5.0.2/shm"
+
+
+def test_a_collapse_whose_first_size_is_its_slowest_begins_there() -> None:
+    # Open MPI over TCP with buffers of 8 KiB (us; six launches): behind the edge no line fits.
+    sizes = [64, 512, 1024, 2048, 4096, 5000, 6000, 7000, 8192, 10000, 12288, 16384, 20000, 24576, 32768, 49152]
+    rows = [
+        [4.67, 5.00, 5.07, 5.26, 8.30, 9.37, 7.23, 10.54, 11.01, 12.63, 66.75, 12.45, 58.53, 100.0, 111.1, 21993.0],
+        [4.74, 4.88, 5.00, 5.31, 5.80, 6.15, 6.38, 9.40, 9.28, 9.46, 66.46, 47.13, 45.43, 46.63, 78.35, 85.92],
+        [4.63, 5.04, 5.04, 5.34, 5.81, 6.22, 6.45, 9.79, 10.96, 9.56, 54.98, 68.28, 46.19, 49.07, 91.80, 127.31],
+        [4.84, 4.92, 5.07, 5.33, 5.88, 7.68, 9.14, 9.25, 9.22, 9.39, 65.21, 47.54, 48.76, 64.55, 92.26, 127.92],
+        [4.69, 4.97, 5.14, 5.33, 5.89, 6.18, 6.31, 9.51, 22.90, 9.44, 66.83, 67.73, 45.80, 51.47, 92.36, 134.63],
+        [4.59, 4.65, 4.67, 4.80, 5.04, 5.08, 5.16, 8.77, 11.25, 29.94, 91.87, 93.17, 37.67, 109.7, 104.2, 154.62],
+    ]
+    log_ns = np.log(1e3 * np.array(rows))
+    curve = CurveData("openmpi", "pingpong", "-", 2, np.array(sizes), tuple(range(1, 7)), log_ns)
+    findings = detect(Material("a table", [curve]))
+    begins = {one.size_from for one in findings if one.kind in ("step", "collapse") and one.magnitude > 2}
+    assert begins == {10000}
+    assert not found(findings, "spike")

@@ -33,19 +33,25 @@ class StepDetector(Detector):
         found = []
         for curve in material.curves:
             recoveries = {bump.last for bump in curve.shape.bumps}
-            found += [_finding(curve, jump) for jump in steps(curve) if jump.first not in recoveries]
-            found += [_finding(curve, jump) for jump in _edges(curve)]
+            jumps = {jump.first: jump for jump in steps(curve) if jump.first not in recoveries}
+            jumps |= {edge.first: edge for edge in _edges(curve)}
+            found += [_finding(curve, jump) for _, jump in sorted(jumps.items())]
         return Search(found, sum(len(curve.sizes) for curve in material.curves))
 
 
 def _edges(curve: CurveData) -> list[Jump]:
-    """Where a collapse begins at once, behind which no line fits: its edge is a step all the same."""
-    known = {jump.first for jump in steps(curve)}
+    """Where a collapse begins at once, behind which no line fits: its edge is a step all the same.
+
+    A line that fits badly may start far below the first sizes behind the edge; then the jump to it counts for nothing.
+    """
+    known = {jump.first: jump.effect for jump in steps(curve)}
     found = []
     for stretch in stretches(curve):
-        if stretch.effect >= COLLAPSE and stretch.first >= 3 and not known & {stretch.first, stretch.first + 1}:
-            jump = curve.shape.edge(stretch.first, stretch.last)
-            found += [jump] if jump.effect >= SMALLEST_EFFECT else []
+        if stretch.effect < COLLAPSE or stretch.first < 3 or stretch.first + 1 in known:
+            continue
+        edge = curve.shape.edge(stretch.first, stretch.last)
+        if edge.effect >= max(SMALLEST_EFFECT, 2 * known.get(stretch.first, 0.0)):
+            found.append(edge)
     return found
 
 

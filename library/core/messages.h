@@ -103,7 +103,7 @@ class Messages {
     void finish(Send &send);
     void collect_parked();
 
-    void arrive(int sender, RingReceiver &ring, const Slot *slot);
+    Channels::Handled arrive(int sender, RingReceiver &ring, const Slot *slot, bool may_leave);
     static Count accept(Receive &receive, int source, int tag, Count bytes);
     void deliver(Receive &receive, int source, int tag, const void *payload, Count bytes);
     /// False if the message was cancelled: the receive is still to be served.

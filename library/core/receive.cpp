@@ -14,6 +14,11 @@
 namespace volley {
 namespace {
 
+/// Larger ones are taken out of the ring and kept though the next receive would take them: a receiver so close behind
+/// the sender takes the lines away that it writes (blocking sends and receives in a row, both with a core: kept, 128 /
+/// 384 / 512 / 1,024 bytes take 94 / 116 / 112 / 290 ns; left 53 / 116 / 133 / 320).
+constexpr Count most_left_bytes = 384;
+
 Pool<Unexpected> &unexpected_pool() {
     static auto *pool = new Pool<Unexpected>; // outlives static destructors
     return *pool;
@@ -112,7 +117,7 @@ void Messages::discard(Unexpected &message) {
     unexpected_pool().destroy(&message);
 }
 
-void Messages::arrive(int sender, RingReceiver &ring, const Slot *slot) {
+Channels::Handled Messages::arrive(int sender, RingReceiver &ring, const Slot *slot, bool may_leave) {
     MatchQueues &queues = queues_of_context(slot->context);
     int source = slot->source, tag = slot->tag;
     auto bytes = static_cast<Count>(slot->bytes());
@@ -127,12 +132,13 @@ void Messages::arrive(int sender, RingReceiver &ring, const Slot *slot) {
             else
                 take();
             ring.release(slot);
-            return;
+            return Channels::Handled::received;
         }
         ring.release(slot);
         if (!deliver(*receive, source, tag, *transfer)) queues.post_again(*receive);
-        return;
+        return Channels::Handled::received;
     }
+    if (may_leave && bytes <= most_left_bytes) return Channels::Handled::left;
     Unexpected *message = unexpected_pool().make();
     message->source = source;
     message->world_source = sender;
@@ -146,6 +152,7 @@ void Messages::arrive(int sender, RingReceiver &ring, const Slot *slot) {
     }
     ring.release(slot);
     queues.add(*message);
+    return Channels::Handled::kept;
 }
 
 /// Says what the message is; how much of it fits is returned.
@@ -296,7 +303,9 @@ bool Messages::continue_fetches() {
 }
 
 bool Messages::progress() {
-    bool moved = channels.poll([&](int sender, RingReceiver &ring, const Slot *slot) { arrive(sender, ring, slot); });
+    bool moved = channels.poll([&](int sender, RingReceiver &ring, const Slot *slot, bool may_leave) {
+        return arrive(sender, ring, slot, may_leave);
+    });
     if (!queued_ranks_.empty()) [[unlikely]]
         moved |= drain_queues();
     for (Send *send = announced_.first(); send;) {

@@ -23,19 +23,32 @@ class Channels {
         return sender;
     }
 
-    /// Calls `handle(sender's rank in the job, receiver, slot)` for messages that have arrived, which releases the
-    /// slot; at most a few of each ring, so that none starves. True if there were any.
+    /// What became of a message that has arrived.
+    enum class Handled : std::uint8_t {
+        received, ///< it was waited for
+        kept,     ///< nobody waits for it yet; its slot is free
+        left,     ///< the same, but it stays in the ring
+    };
+
+    /// Calls `handle(sender's rank in the job, receiver, slot, may_leave)` for messages that have arrived, which
+    /// releases the slot; at most a few of each ring, so that none starves. True if there were any.
+    ///
+    /// may_leave: the ring has given something that was waited for. The caller will likely go on now, and what comes
+    /// behind is better taken by the receive that is to follow than kept for it, which copies it twice.
     template <class Handle> bool poll(Handle &&handle) {
         if (inbox_->rings.load(std::memory_order_acquire) != known_) [[unlikely]]
             discover();
         bool any = false;
         for (std::size_t i = 0; i < receivers_.size(); i++) {
+            bool received = false;
             for (int messages = 0; messages < at_once; messages++) {
                 // `handle` may lead to new rings: no references across it.
                 const Slot *slot = receivers_[i].ring.front();
                 if (!slot) break;
+                Handled handled = handle(receivers_[i].sender, receivers_[i].ring, slot, received);
+                if (handled == Handled::left) break;
+                received |= handled == Handled::received;
                 any = true;
-                handle(receivers_[i].sender, receivers_[i].ring, slot);
             }
         }
         return any;

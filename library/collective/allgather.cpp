@@ -34,7 +34,7 @@ void add_direct(Schedule &schedule, const Team &team, const Block &own, const Bl
         if (own.bytes() > 0) schedule.send(own, (team.rank + i) % team.size, team.channel);
 }
 
-/// In each round every rank passes on what it received in the round before.
+/// In each round every rank passes on what it received in the round before. The caller ends the last one.
 void add_ring(Schedule &schedule, const Team &team, const Block &own, const Blocks &all) {
     int next = (team.rank + 1) % team.size, previous = (team.rank - 1 + team.size) % team.size;
     for (int i = 0; i < team.size - 1; ++i) {

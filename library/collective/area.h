@@ -127,14 +127,12 @@ class Meeting {
 
     /// Data so small that it can be posted, in a rank's slot or its room, where one rank posts or one rank reads.
     static bool fits(const Communicator &communicator, Count bytes) {
-        Count room = most_posted(communicator, CollectiveArea::most_exchanged_bytes);
-        return bytes <= std::max(room, static_cast<Count>(MeetingLine::inline_bytes));
+        return bytes <= most_posted(communicator, CollectiveArea::most_exchanged_bytes);
     }
     /// The same where each rank reads what all have posted. Many do better with the last to come reading for all.
     static bool all_fit(const Communicator &communicator, Count bytes) {
-        if (!communicator.area->direct) return fits(communicator, bytes);
-        std::size_t most = exchanges(communicator) ? CollectiveArea::most_exchanged_bytes : MeetingLine::inline_bytes;
-        return bytes <= static_cast<Count>(most);
+        bool by_last = communicator.area->direct && !exchanges(communicator);
+        return by_last ? bytes <= static_cast<Count>(MeetingLine::inline_bytes) : fits(communicator, bytes);
     }
     /// The same where one rank posts, and may use all rooms. With a core for each rank they read where the data lies.
     static bool fits_alone(const Communicator &communicator, Count bytes) {
@@ -218,10 +216,11 @@ class Meeting {
     }
 
   private:
-    /// `few`: where a few ranks need not post at all.
+    /// What a slot takes, or a room, if there is one; of a few ranks that need not post at all no more than `few`.
     static Count most_posted(const Communicator &communicator, std::size_t few) {
-        bool reads = exchanges(communicator) && communicator.area->direct;
-        return static_cast<Count>(reads ? few : communicator.area->room_bytes);
+        std::size_t room = communicator.area->room_bytes;
+        if (exchanges(communicator) && communicator.area->direct) room = std::min(room, few);
+        return static_cast<Count>(std::max(room, MeetingLine::inline_bytes));
     }
     /// Of all other ranks.
     void wait_for_posts();

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import resource
 from pathlib import Path
 
 import pytest
@@ -37,3 +38,15 @@ def test_ranks_of_both_kinds(source: str, mpi_program: MpiProgram, mpirun: MpiRu
     program = mpi_program(PROGRAMS / f"{source}.cpp")
     shell = ("/bin/sh", "-c", f"{program}; exit $?")
     mpirun("-n", 2, program, ":", "-n", 1, *shell, ":", "-n", 1, program)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("cores", [1, 2])
+def test_more_communicators_than_shared_memory(cores: int, mode: str, mpi_program: MpiProgram, mpirun: MpiRun) -> None:
+    program = mpi_program(PROGRAMS / "many.cpp")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (24 << 20, before[1]))
+    try:
+        mpirun("-genv", "VOLLEY_CPUS", cores, "--ranks", mode, "-n", 2, program)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)

@@ -49,7 +49,7 @@ void Channels::prepare(JobShared &job, int rank, int ranks) {
 void Channels::make(int world_rank) {
     auto *ring = static_cast<RingHead *>(arena_allocate(RingHead::footprint(slots_, bytes_)));
     if (!ring) abort_job_for("the memory ranks share is used up: no room for messages to another rank");
-    if (ranks_ <= few_ranks) make_pages(ring, RingHead::footprint(slots_, bytes_));
+    make_pages_of(ring);
     ring->construct(slots_, bytes_);
     bool readable = world_rank == rank_ || engine.may_dereference(world_rank);
     RingSender &sender = senders_[static_cast<std::size_t>(world_rank)];
@@ -58,6 +58,10 @@ void Channels::make(int world_rank) {
     Inbox *inbox = job_->inbox(world_rank, ranks_);
     inbox->ring(static_cast<std::size_t>(rank_)).store(arena_offset(ring), std::memory_order_release);
     inbox->rings.fetch_add(1, std::memory_order_release);
+}
+
+void Channels::make_pages_of(RingHead *ring) const {
+    if (ranks_ <= few_ranks) make_pages(ring, RingHead::footprint(slots_, bytes_));
 }
 
 void Channels::discover() {
@@ -69,8 +73,7 @@ void Channels::discover() {
         if (offset == 0) continue;
         discovered_[index] = true;
         auto *ring = arena_pointer<RingHead>(offset);
-        if (ranks_ <= few_ranks && !engine.may_dereference(sender))
-            make_pages(ring, RingHead::footprint(slots_, bytes_));
+        if (!engine.may_dereference(sender)) make_pages_of(ring); // else the sender has made them for both
         receivers_.push_back({RingReceiver(ring), sender});
     }
 }

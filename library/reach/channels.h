@@ -63,6 +63,7 @@ class Channels {
     };
 
     void make(int world_rank);
+    void make_pages_of(RingHead *ring) const;
     void discover();
 
     JobShared *job_ = nullptr;

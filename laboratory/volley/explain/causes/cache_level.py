@@ -34,8 +34,10 @@ MISSES = {"first_level_misses": "first-level", "last_level_misses": "last-level"
 LARGER = 16
 """Times the cache: what messages are spread over. With four times a level-2 cache of 2 MiB, small messages still find a
 part of theirs in it (Intel MPI's Sendrecv: 128 ns per KiB at 330 KB, 160 at 4 MiB; from 16 times on 229 and 229)."""
+LEAST_LARGER = 4
+"""With less it is not tried."""
 MOST_BYTES = 1 << 30
-"""More memory is not taken for it."""
+"""More memory is not taken for it: for caches of more than 64 MiB it is less than LARGER times."""
 SLOWER = math.log(1.25)
 """By so much copying alone must slow down per byte across the cache's size."""
 
@@ -80,8 +82,8 @@ class CacheLevel(Cause):
     def examine(self, suspicion: Suspicion, case: Case) -> Examination:
         """Messages from ever new places; and copying without an MPI."""
         cache: Cache = suspicion.details["cache"]
-        spread = LARGER * cache.size
-        if spread > MOST_BYTES:
+        spread = min(LARGER * cache.size, MOST_BYTES)
+        if spread < LEAST_LARGER * cache.size:
             return Examination(None, None, (f"The cache is too large ({format_size(cache.size)}) to be avoided here.",))
         if case.finding.test not in TESTS:
             return Examination(None, None, ("This is the machine's own copying: there is no MPI to take away.",))

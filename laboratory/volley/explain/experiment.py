@@ -148,13 +148,16 @@ class Bench:
         self.random = random.Random(seed)
         self.deadline = float("inf")
         self.launched = 0
+        self.launch_seconds = 0.0
+        """What a launch of the last round since begin() took on average, with its surroundings; 0 before the first."""
         self.measured: list[Measured] = []
         """Everything measured since begin(), for pictures."""
 
     def begin(self, seconds: float) -> None:
-        """From now on, `seconds` are left; run() raises TimeIsUp beyond them."""
+        """From now on, `seconds` are left; run() raises TimeIsUp rather than go beyond them."""
         self.deadline = time.monotonic() + seconds
         self.measured = []
+        self.launch_seconds = 0.0
 
     def left_seconds(self) -> float:
         """Until the deadline."""
@@ -169,19 +172,22 @@ class Bench:
     def run(self, arms: Sequence[Arm], launches: int = LAUNCHES) -> list[Measured]:
         """Launches every arm so many times, in random order within each round; results in the order of `arms`.
 
-        Raises TimeIsUp if the time is used up before each arm has three launches (or all that were asked for).
+        No round is begun that would end too late, going by the one before. Raises TimeIsUp if each arm does not
+        get three launches so (or all that were asked for).
         """
         results = [Measured(arm) for arm in arms]
         with self._launchers(arms) as launchers:
             for turn in range(launches):
                 order = list(range(len(arms)))
                 self.random.shuffle(order)
-                if self.left_seconds() <= 0:
+                begun = time.monotonic()
+                if self.left_seconds() <= len(arms) * self.launch_seconds:
                     if turn < min(3, launches):
                         raise TimeIsUp
                     break
                 for at in order:
                     self._launch(results[at], launchers[at])
+                self.launch_seconds = (time.monotonic() - begun) / len(arms)
         self.measured += results
         return results
 

@@ -17,7 +17,7 @@ from volley.explain import Cause, Examination, Explainer, Suspicion, explain, pl
 from volley.explain.bisect import split
 from volley.explain.case import Contrast
 from volley.explain.cause import causes
-from volley.explain.experiment import Arm, Bench, Measured
+from volley.explain.experiment import Arm, Bench, Measured, TimeIsUp
 from volley.explain.plant import plants
 from volley.explain.scene import Scene
 from volley.explain.symptom import Edge, symptom_of
@@ -119,6 +119,33 @@ def test_a_weak_suspicion_alone_is_no_explanation() -> None:
 def test_what_does_not_show_again_is_undecided() -> None:
     assert verdict_of(Examination(None, None, reproduced=False)) == "UNDECIDED"
     assert explain.judge((replace(STEP, status="UNDECIDED"),), [], "").status == "UNDECIDED"
+
+
+class Hours(Bench):
+    """A bench on a clock of its own, whose every launch takes `each` seconds."""
+
+    def __init__(self, each: float, monkeypatch: pytest.MonkeyPatch) -> None:
+        super().__init__({}, Silent())
+        self.now = 0.0
+        self.each = each
+        monkeypatch.setattr("volley.explain.experiment.time", SimpleNamespace(monotonic=lambda: self.now))
+
+    def _launch(self, measured: Measured, launcher: object) -> None:
+        self.now += self.each
+        measured.launches.append(Launch(len(measured.launches) + 1, "machine", "tcp", 2, 1))
+
+
+def test_no_round_is_begun_that_would_end_too_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    arm = Arm("as found", resolve("machine")[0], all_tests()["tcp"], 2, (1,))
+    bench = Hours(7.5, monkeypatch)
+    bench.begin(60)
+    assert [len(one.launches) for one in bench.run([arm, arm])] == [3, 3]
+    assert bench.now == 45  # of 60 seconds: another round would end at 60
+    with pytest.raises(TimeIsUp):
+        bench.run([arm, arm])
+    assert bench.now == 45
+    bench.begin(60)
+    assert [len(one.launches) for one in bench.run([arm])] == [5]
 
 
 def contrast(before: tuple[float, ...], after: tuple[float, ...], expected: float = 0.8) -> Contrast:

@@ -60,7 +60,11 @@ std::string job_name() {
 ArenaHead *map_arena(int file, std::uint64_t address, std::uint64_t bytes) {
     void *wanted = reinterpret_cast<void *>(address);
     void *got = mmap(wanted, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, file, 0);
-    if (got == wanted) return static_cast<ArenaHead *>(got);
+    if (got == wanted) {
+        // The kernel would write all of it into a core file, and make the pages that do not exist yet to do so.
+        madvise(got, bytes, MADV_DONTDUMP);
+        return static_cast<ArenaHead *>(got);
+    }
     if (got != MAP_FAILED) munmap(got, bytes); // kernels before 4.17 take the address as a hint
     return nullptr;
 }

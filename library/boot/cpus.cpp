@@ -84,6 +84,12 @@ double quota_cpus() {
 
 } // namespace
 
+#if defined(__x86_64__)
+const bool lines_migrate = __builtin_cpu_is("amd") && __builtin_cpu_supports("avx2");
+#else
+const bool lines_migrate = false;
+#endif
+
 std::vector<Processor> allowed_processors() {
     std::vector<Processor> found;
     for (const int number : affinity())

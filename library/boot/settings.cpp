@@ -14,6 +14,9 @@ namespace {
 /// A ring holds four of the longest messages; there may be one from each rank to each other.
 constexpr std::uint32_t largest_eager_limit = 1 << 20;
 
+/// A block of common memory holds such a message, as long as it is under way.
+constexpr std::uint32_t largest_relay_limit = 1 << 24;
+
 std::optional<std::uint32_t> read_number(const char *name, const char *what, std::uint32_t least,
                                          std::uint32_t largest) {
     const char *text = std::getenv(name);
@@ -34,6 +37,7 @@ Settings read_settings() {
     const char *check = std::getenv("VOLLEY_CHECK");
     settings.checking = check != nullptr && *check != '\0' && std::string_view(check) != "0";
     settings.eager_limit = read_number("VOLLEY_EAGER_LIMIT", "bytes", 0, largest_eager_limit);
+    settings.relay_limit = read_number("VOLLEY_RELAY_LIMIT", "bytes", 0, largest_relay_limit);
     settings.cpus = read_number("VOLLEY_CPUS", "processors", 1, 65536);
     return settings;
 }
@@ -45,7 +49,11 @@ std::string Settings::text(bool shared) const {
            std::to_string(usable_cpus()) +
            "  with more ranks than processors they give way instead of waiting busily\n"
            "VOLLEY_EAGER_LIMIT=" +
-           std::to_string(eager_limit_to(shared)) + "  longer messages wait for their receiver (bytes)\n";
+           std::to_string(eager_limit_to(shared)) +
+           "  messages up to here go through a ring (bytes)\n"
+           "VOLLEY_RELAY_LIMIT=" +
+           std::to_string(relay_limit_to(shared)) +
+           "  longer ones up to here go through a block of common memory (bytes); others wait for their receiver\n";
 }
 
 std::uint32_t Settings::usable_cpus() const {

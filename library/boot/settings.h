@@ -2,6 +2,8 @@
 /// What a user may set of the library, by environment variables VOLLEY_*.
 #pragma once
 
+#include "boot/cpus.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,6 +16,10 @@ struct Settings {
     /// VOLLEY_EAGER_LIMIT: messages of so many bytes and less are copied into the ring, so that the sender need not
     /// wait for the receiver. Not set: as it is fastest.
     std::optional<std::uint32_t> eager_limit;
+    /// VOLLEY_RELAY_LIMIT: longer messages up to so many bytes are copied by both ranks, if each has a core: by the
+    /// sender into memory they share, and on by the receiver, who follows it. The sender need not wait for the
+    /// receiver. Not set: as it is fastest, or none if eager_limit is set.
+    std::optional<std::uint32_t> relay_limit;
     /// VOLLEY_CPUS: so many processors are there for the ranks; with more ranks they give way to each other at once
     /// instead of waiting busily. Not set: what affinity and quota allow.
     std::optional<std::uint32_t> cpus;
@@ -22,7 +28,14 @@ struct Settings {
     /// buffer is faster where both sides share the work of it; a copy by the kernel costs 1.5 us more than two of our
     /// own (bench/messages.cpp, with --ranks process).
     std::uint32_t eager_limit_to(bool readable) const {
-        return eager_limit.value_or(readable ? 8192 : 16384);
+        return eager_limit.value_or(readable || lines_migrate ? 8192 : 16384);
+    }
+
+    /// The same for messages that are relayed. Where lines migrate that is quicker than one copy, straight from buffer
+    /// to buffer, whose buffers' lines both ranks then have.
+    std::uint32_t relay_limit_to(bool readable) const {
+        std::uint32_t fastest = !lines_migrate || eager_limit ? 0 : readable ? 1 << 18 : 1 << 21;
+        return relay_limit.value_or(fastest);
     }
 
     /// One a line, as `mpiexec --settings` prints them: NAME=VALUE, what it is, for ranks that share an address space

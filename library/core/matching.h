@@ -82,11 +82,11 @@ struct Unexpected {
     int source;
     int tag;
     Count bytes;
-    void *payload = nullptr;      ///< malloc'ed copy of an eager message; nullptr if empty
-    Transfer *transfer = nullptr; ///< of an announced one
-    std::uint64_t order = 0;      ///< of arrival in this context
-    int world_source = -1;        ///< the sender's rank in the job
-    int ledger_entry = -1;        ///< core/ledger.h
+    unsigned char *payload = nullptr; ///< malloc'ed copy of an eager message; nullptr if empty
+    Transfer *transfer = nullptr;     ///< of an announced one
+    std::uint64_t order = 0;          ///< of arrival in this context
+    int world_source = -1;            ///< the sender's rank in the job
+    int ledger_entry = -1;            ///< core/ledger.h
     Links<Unexpected> same_source, all;
     struct MatchQueues *queues;
     Communicator *communicator = nullptr; ///< of a matched probe: retained

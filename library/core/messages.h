@@ -96,18 +96,21 @@ class Messages {
 
     bool place(Send &send);
     bool must_move(const Send &send) const;
+    bool relays(const Send &send);
     bool announce(Send &send);
     bool drain_queues();
     bool check(Send &send);
-    bool move_to_arena(Send &send, TransferState then);
+    void move_to_arena(Send &send, void *block, TransferState then);
+    void *allocate_block(const Send &send);
     void finish(Send &send);
     void collect_parked();
 
-    Channels::Handled arrive(int sender, RingReceiver &ring, const Slot *slot, bool may_leave);
+    Channels::Handled arrive(int sender, RingReceiver &ring, Slot *slot, bool may_leave);
     static Count accept(Receive &receive, int source, int tag, Count bytes);
-    void deliver(Receive &receive, int source, int tag, const void *payload, Count bytes);
+    void deliver(Receive &receive, int source, int tag, unsigned char *payload, Count bytes);
     /// False if the message was cancelled: the receive is still to be served.
     bool deliver(Receive &receive, int source, int tag, Transfer &transfer);
+    void follow(Transfer &transfer, const Receive &receive, Count bytes);
     bool read_process(const Transfer &transfer, const Receive &receive, Count from, Count to);
     bool read_together(Transfer &transfer, const Receive &receive, Count bytes);
     void help_process(Transfer &transfer, int world_rank);
@@ -115,9 +118,12 @@ class Messages {
     void release(Transfer &transfer);
     void finish(Receive &receive);
 
+    /// How fast messages are that are copied twice, through a ring or through the arena.
+    LinePace &pace_of(Count bytes);
+
     Transfer *allocate_transfer();
 
-    LinePace line_pace_;
+    LinePace ring_pace_{50}, relay_pace_{67};
     RingSender *last_used_ = nullptr;               ///< for an eager message, until all is prepared for the next
     std::vector<Chain<Send, &Send::queue>> queues_; ///< by the receiver's rank
     std::vector<int> queued_ranks_;                 ///< ranks whose chain is not empty

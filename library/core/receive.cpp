@@ -35,6 +35,19 @@ void truncated(Receive &receive, Count bytes) {
              static_cast<long long>(receive.capacity));
 }
 
+/// Bytes [from, to) of a message, which lie there until they have been read.
+void copy_out(unsigned char *data, const Receive &receive, Count from, Count to) {
+    auto size = static_cast<std::size_t>(to - from);
+    if (receive.contiguous && size <= inline_bytes) {
+        std::memcpy(receive.contiguous + from, data, size);
+    } else if (receive.contiguous) {
+        copy_taking_over(receive.contiguous + from, data, size);
+    } else {
+        unpack(receive.buffer, from, to, data);
+        take_over(data, size);
+    }
+}
+
 /// Tells the sender where the data goes. From here on it helps to bring it there: it has nothing else to do.
 void share(Transfer &transfer, const Receive &receive, Count bytes) {
     TypedBuffer destination = destination_of(receive);
@@ -117,7 +130,7 @@ void Messages::discard(Unexpected &message) {
     unexpected_pool().destroy(&message);
 }
 
-Channels::Handled Messages::arrive(int sender, RingReceiver &ring, const Slot *slot, bool may_leave) {
+Channels::Handled Messages::arrive(int sender, RingReceiver &ring, Slot *slot, bool may_leave) {
     MatchQueues &queues = queues_of_context(slot->context);
     int source = slot->source, tag = slot->tag;
     auto bytes = static_cast<Count>(slot->bytes());
@@ -128,7 +141,7 @@ Channels::Handled Messages::arrive(int sender, RingReceiver &ring, const Slot *s
         if (eager) {
             auto take = [&] { deliver(*receive, source, tag, ring.payload(slot), bytes); };
             if (slot->bytes() > in_place_above_bytes && receive->contiguous && sender != engine.rank)
-                line_pace_.watch(bytes, take);
+                ring_pace_.watch(bytes, take);
             else
                 take();
             ring.release(slot);
@@ -146,9 +159,9 @@ Channels::Handled Messages::arrive(int sender, RingReceiver &ring, const Slot *s
     message->bytes = bytes;
     message->transfer = transfer;
     if (eager && bytes > 0) {
-        message->payload = std::malloc(static_cast<std::size_t>(bytes));
+        message->payload = static_cast<unsigned char *>(std::malloc(static_cast<std::size_t>(bytes)));
         if (!message->payload) abort_job_for("no memory for a message that came before its receive");
-        std::memcpy(message->payload, ring.payload(slot), static_cast<std::size_t>(bytes));
+        copy_taking_over(message->payload, ring.payload(slot), static_cast<std::size_t>(bytes));
     }
     ring.release(slot);
     queues.add(*message);
@@ -167,32 +180,36 @@ Count Messages::accept(Receive &receive, int source, int tag, Count bytes) {
 }
 
 /// A message that is in the ring, or was kept until its receive came.
-void Messages::deliver(Receive &receive, int source, int tag, const void *payload, Count bytes) {
+void Messages::deliver(Receive &receive, int source, int tag, unsigned char *payload, Count bytes) {
     bytes = accept(receive, source, tag, bytes);
-    if (bytes > 0) { // without data there is no address
-        if (receive.contiguous)
-            std::memcpy(receive.contiguous, payload, static_cast<std::size_t>(bytes));
-        else
-            unpack(receive.buffer, 0, bytes, payload);
-    }
+    if (bytes > 0) // without data there is no address
+        copy_out(payload, receive, 0, bytes);
     finish(receive);
 }
 
 bool Messages::deliver(Receive &receive, int source, int tag, Transfer &transfer) {
-    while (!transfer.claim(TransferState::taken)) {
+    for (;;) {
         TransferState state = transfer.state.load(std::memory_order_acquire);
+        if (state == TransferState::open && transfer.claim(TransferState::taken)) break;
         if (state == TransferState::cancelled) {
             release(transfer);
             return false;
         }
-        if (state == TransferState::buffered) break;
-        // moving: the sender is copying into the arena.
-        Wait::briefly([&] { return transfer.state.load(std::memory_order_acquire) != TransferState::moving; });
+        if (state == TransferState::moving || state == TransferState::buffered) {
+            Count bytes = accept(receive, source, tag, transfer.bytes);
+            auto copy = [&] { follow(transfer, receive, bytes); };
+            if (state == TransferState::moving && bytes > 0)
+                relay_pace_.watch(bytes, copy);
+            else
+                copy();
+            release(transfer);
+            finish(receive);
+            return true;
+        }
     }
     Count bytes = accept(receive, source, tag, transfer.bytes);
 
-    bool readable = transfer.state.load(std::memory_order_relaxed) == TransferState::buffered ||
-                    transfer.sender == engine.rank || engine.may_dereference(transfer.sender);
+    bool readable = transfer.sender == engine.rank || engine.may_dereference(transfer.sender);
     bool together = transfer.waits && transfer.sender != engine.rank && !engine.crowded();
     if (!readable && bytes > 0 &&
         !(together && bytes >= kernel_shared_from_bytes && direct_granted_ && receive.contiguous
@@ -204,21 +221,37 @@ bool Messages::deliver(Receive &receive, int source, int tag, Transfer &transfer
         return true;
     }
     if (readable && bytes > 0) {
-        bool taken = transfer.state.load(std::memory_order_relaxed) == TransferState::taken;
         auto copy = [&] {
-            if (together && bytes > shared_above_bytes && taken)
+            if (together && bytes > shared_above_bytes)
                 copy_together(transfer, receive, bytes);
             else
                 copy_piece(source_of(transfer), destination_of(receive), 0, bytes);
         };
-        if (transfer.watched && taken)
-            transfer.quick = line_pace_.is_quick(bytes, copy);
+        if (transfer.watched)
+            transfer.quick = pace_of(bytes).is_quick(bytes, copy);
         else
             copy();
     }
     release(transfer);
     finish(receive);
     return true;
+}
+
+/// Copies a message out of the arena, as far as its sender has come by now, until all is here.
+void Messages::follow(Transfer &transfer, const Receive &receive, Count bytes) {
+    bool moving = true;
+    for (Count from = 0, there; moving || from < bytes; from = there) {
+        Wait::briefly([&] {
+            moving = transfer.state.load(std::memory_order_acquire) == TransferState::moving;
+            there = moving ? std::min(bytes, transfer.moved.load(std::memory_order_acquire)) : bytes;
+            return !moving || there > from;
+        });
+        if (there > from) copy_out(reinterpret_cast<unsigned char *>(transfer.address) + from, receive, from, there);
+    }
+}
+
+LinePace &Messages::pace_of(Count bytes) {
+    return bytes <= engine.settings.eager_limit_to(true) ? ring_pace_ : relay_pace_;
 }
 
 /// Gives the transfer back to its sender: the last touch.
@@ -303,7 +336,7 @@ bool Messages::continue_fetches() {
 }
 
 bool Messages::progress() {
-    bool moved = channels.poll([&](int sender, RingReceiver &ring, const Slot *slot, bool may_leave) {
+    bool moved = channels.poll([&](int sender, RingReceiver &ring, Slot *slot, bool may_leave) {
         return arrive(sender, ring, slot, may_leave);
     });
     if (!queued_ranks_.empty()) [[unlikely]]

@@ -24,6 +24,9 @@ constexpr Count largest_moved = 1 << 20;
 /// What one sender may leave in the arena for late receivers.
 constexpr std::size_t most_moved = 64 << 20;
 
+/// What is copied into the arena between two words to the receiver, who follows.
+constexpr Count moved_at_once = 8192;
+
 constexpr const char *no_room = "the memory ranks share is used up: no room for a message to another process";
 
 /// Copies what it can of a shared transfer. The receiver says when the last chunk has arrived.
@@ -113,59 +116,83 @@ bool Messages::must_move(const Send &send) const {
     return !send.contiguous || inbox->refuses_direct.load(std::memory_order_relaxed) != 0;
 }
 
+/// It need not, but is to: with a core for each, two copies of which one follows the other may be quicker than one.
+bool Messages::relays(const Send &send) {
+    return send.mode != SendMode::synchronous && heap_.in_use() <= most_moved &&
+           channels.to(send.world_rank).relays(static_cast<std::size_t>(send.bytes));
+}
+
 /// False if the ring is full.
 bool Messages::announce(Send &send) {
     RingSender &ring = channels.to(send.world_rank);
-    bool moves = must_move(send);
+    bool must = must_move(send), moves = must || relays(send);
+    void *block = moves ? allocate_block(send) : nullptr;
+    if (moves && !block) {
+        if (must) abort_job_for(no_room);
+        moves = false;
+    }
     if (!send.transfer) {
         Transfer *transfer = send.transfer = allocate_transfer();
         transfer->sender = engine.rank;
         transfer->bytes = send.bytes;
         transfer->waits = send.waits;
-        transfer->watched = send.mode != SendMode::synchronous && ring.is_watched(static_cast<std::size_t>(send.bytes));
-        transfer->quick = 0;
         transfer->address = reinterpret_cast<std::uint64_t>(send.contiguous ? send.contiguous : send.buffer.address);
         transfer->plan = send.contiguous ? 0 : reinterpret_cast<std::uint64_t>(send.buffer.plan);
         transfer->count = send.buffer.count;
         transfer->claimed.store(0, std::memory_order_relaxed);
         transfer->copied.store(0, std::memory_order_relaxed);
         transfer->refused.store(0, std::memory_order_relaxed);
+        transfer->moved.store(0, std::memory_order_relaxed);
+        transfer->quick = 0;
     }
+    bool is_tried = !moves && send.mode != SendMode::synchronous;
+    send.transfer->watched = is_tried && ring.is_watched(static_cast<std::size_t>(send.bytes));
     // Before anybody sees it: a quick receiver shall not claim what it cannot read.
     send.transfer->state.store(moves ? TransferState::moving : TransferState::open, std::memory_order_relaxed);
     if (!ring.send_direct(send.envelope, send.contiguous, static_cast<std::size_t>(send.bytes),
-                          arena_offset(send.transfer)))
+                          arena_offset(send.transfer))) {
+        if (block) heap_.release(block, static_cast<std::size_t>(send.bytes));
         return false;
+    }
     announced_.append(send);
     engine.wake_rank(send.world_rank);
-    if (moves && !move_to_arena(send, TransferState::buffered)) abort_job_for(no_room);
+    if (moves) move_to_arena(send, block, TransferState::buffered);
     return true;
 }
 
-/// While nobody else touches the transfer (moving, wanted): copies the message into the arena and finishes the send.
-/// False if there is no room.
-bool Messages::move_to_arena(Send &send, TransferState then) {
-    auto size = static_cast<std::size_t>(send.bytes);
-    void *block = size ? heap_.allocate(size) : nullptr;
-    if (size && !block) return false;
-    if (size) copy_piece(source_of(*send.transfer), {nullptr, block, 0}, 0, send.bytes);
-    send.transfer->address = reinterpret_cast<std::uint64_t>(block);
-    send.transfer->plan = 0;
-    send.transfer->state.store(then, std::memory_order_release);
+/// For its data in the arena; nullptr if that is used up.
+void *Messages::allocate_block(const Send &send) {
+    return heap_.allocate(static_cast<std::size_t>(send.bytes));
+}
+
+/// Copies the message into that block of the arena, and finishes the send. While it is `moving`, the receiver follows;
+/// while it is `wanted`, nobody else touches the transfer.
+void Messages::move_to_arena(Send &send, void *block, TransferState then) {
+    Transfer &transfer = *send.transfer;
+    TypedBuffer source = source_of(transfer);
+    transfer.address = reinterpret_cast<std::uint64_t>(block);
+    transfer.plan = 0;
+    for (Count from = 0, piece = 2048; from < send.bytes; piece = std::min(2 * piece, moved_at_once)) {
+        Count to = std::min(from + piece, send.bytes);
+        copy_piece(source, {nullptr, block, 0}, from, to);
+        if (to < send.bytes) transfer.moved.store(to, std::memory_order_release);
+        from = to;
+    }
+    transfer.state.store(then, std::memory_order_release);
     engine.wake_rank(send.world_rank);
     if (send.mode == SendMode::synchronous && then == TransferState::buffered) {
         // The data is away, but the receive has not begun: the send lives on until the transfer is done.
         send.block = block;
-        return true;
+        return;
     }
-    parked_.push_back({send.transfer, block, size});
+    parked_.push_back({&transfer, block, static_cast<std::size_t>(send.bytes)});
     announced_.remove(send);
     finish(send);
-    return true;
 }
 
 void Messages::attend(Send &send) {
     if (send.queued || !send.transfer || send.done) return;
+    if (send.transfer->state.load(std::memory_order_relaxed) != TransferState::open) return; // the receiver is here
     RingSender &ring = channels.to(send.world_rank);
     if (send.looks++ == 0)
         send.most_looks = engine.crowded()       ? looks_when_crowded
@@ -173,10 +200,11 @@ void Messages::attend(Send &send) {
                                                  : looks_when_alone;
     if (send.looks != send.most_looks) return;
     if (send.mode == SendMode::synchronous || send.bytes > largest_moved || heap_.in_use() > most_moved) return;
-    if (!send.transfer->claim(TransferState::moving)) return;
+    void *block = allocate_block(send);
+    if (!block) return;
+    if (!send.transfer->claim(TransferState::moving)) return heap_.release(block, static_cast<std::size_t>(send.bytes));
     ring.late(static_cast<std::size_t>(send.bytes));
-    if (!move_to_arena(send, TransferState::buffered))
-        send.transfer->state.store(TransferState::open, std::memory_order_release);
+    move_to_arena(send, block, TransferState::buffered);
 }
 
 /// Looks after one announced send; true if it moved.
@@ -197,9 +225,12 @@ bool Messages::check(Send &send) {
         else
             help_process(transfer, send.world_rank);
         return false;
-    case TransferState::wanted:
-        if (!move_to_arena(send, TransferState::provided)) abort_job_for(no_room);
+    case TransferState::wanted: {
+        void *block = allocate_block(send);
+        if (!block) abort_job_for(no_room);
+        move_to_arena(send, block, TransferState::provided);
         return true;
+    }
     default:
         return false;
     }

@@ -55,6 +55,7 @@ void Channels::make(int world_rank) {
     RingSender &sender = senders_[static_cast<std::size_t>(world_rank)];
     sender = RingSender(ring, engine.settings.eager_limit_to(readable), engine.has_own_core());
     if (readable && world_rank != rank_ && engine.has_own_core() && !engine.settings.eager_limit) sender.try_in_place();
+    if (world_rank != rank_ && engine.has_own_core()) sender.relay_up_to(engine.settings.relay_limit_to(readable));
     Inbox *inbox = job_->inbox(world_rank, ranks_);
     inbox->ring(static_cast<std::size_t>(rank_)).store(arena_offset(ring), std::memory_order_release);
     inbox->rings.fetch_add(1, std::memory_order_release);

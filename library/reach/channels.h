@@ -43,7 +43,7 @@ class Channels {
             bool received = false;
             for (int messages = 0; messages < at_once; messages++) {
                 // `handle` may lead to new rings: no references across it.
-                const Slot *slot = receivers_[i].ring.front();
+                Slot *slot = receivers_[i].ring.front();
                 if (!slot) break;
                 Handled handled = handle(receivers_[i].sender, receivers_[i].ring, slot, received);
                 if (handled == Handled::left) break;

@@ -26,9 +26,13 @@ class InPlace {
     bool stays() const {
         return good_ || until_next_round_ <= tries;
     }
-    /// One more is on its way.
-    void count() {
-        if (!good_ && --until_next_round_ <= 0) end_round();
+    /// One more is on its way. Large ones count for several: there are fewer of them.
+    void count(std::size_t bytes) {
+        if (good_) return;
+        if (until_next_round_ > tries)
+            until_next_round_ = std::max(tries, until_next_round_ - 1 - static_cast<int>(bytes / bytes_per_count));
+        else if (--until_next_round_ == 0)
+            end_round();
     }
     /// This one that stays is to be watched. Not all, as that takes time of its own.
     bool is_watched() {
@@ -60,6 +64,7 @@ class InPlace {
 
     static constexpr int tries = 6;               ///< the first ones find lines as they were written long ago
     static constexpr int longest_interval = 4096; ///< messages: so rarely that tries cost nothing
+    static constexpr std::size_t bytes_per_count = 16384;
 
     bool good_ = false;
     int misses_ = 0;
@@ -71,6 +76,8 @@ class InPlace {
 /// The receiver's side: how fast it reads what another core has just written, by the messages in its rings.
 class LinePace {
   public:
+    explicit LinePace(std::uint64_t percent) : percent_(percent) {}
+
     /// Calls `copy` and notes how long it took.
     template <class Copy> void watch(std::int64_t bytes, Copy &&copy) {
         if (++copies_ % copies_per_sample != 0) return copy();
@@ -79,11 +86,11 @@ class LinePace {
         std::uint64_t now = pace(bytes, began);
         ticks_per_kib_ = ticks_per_kib_ == 0 ? now : (3 * ticks_per_kib_ + std::min(now, 2 * ticks_per_kib_)) / 4;
     }
-    /// Calls `copy`; true if it took less than half of what lines that another core has written would have.
+    /// Calls `copy`; true if it took less than `percent` of what lines that another core has written would have.
     template <class Copy> bool is_quick(std::int64_t bytes, Copy &&copy) {
         std::uint64_t began = clock_ticks();
         copy();
-        return 2 * pace(bytes, began) < ticks_per_kib_;
+        return 100 * pace(bytes, began) < percent_ * ticks_per_kib_;
     }
 
   private:
@@ -93,6 +100,7 @@ class LinePace {
         return (clock_ticks() - began) * 1024 / static_cast<std::uint64_t>(bytes);
     }
 
+    std::uint64_t percent_;
     std::uint32_t copies_ = 0;
     std::uint64_t ticks_per_kib_ = 0;
 };

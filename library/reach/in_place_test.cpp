@@ -14,7 +14,7 @@ int staying(InPlace &in_place, int messages, bool quick) {
             stayed++;
             if (in_place.is_watched()) in_place.learn(quick);
         }
-        in_place.count();
+        in_place.count(4096);
     }
     return stayed;
 }
@@ -44,7 +44,7 @@ TEST(InPlace, AReceiverThatIsLateIsWaitedForOncePerRound) {
     int waits = 0;
     for (int i = 0; i < 100'000; i++) {
         bool stays = in_place.stays();
-        in_place.count();
+        in_place.count(4096);
         if (!stays) continue;
         waits++;
         in_place.late();
@@ -54,7 +54,7 @@ TEST(InPlace, AReceiverThatIsLateIsWaitedForOncePerRound) {
 }
 
 TEST(LinePace, QuickIsLessThanHalfOfWhatOthersLinesTake) {
-    LinePace pace;
+    LinePace pace(50);
     auto last = [](std::uint64_t ticks) {
         return [ticks] {
             for (std::uint64_t began = clock_ticks(); clock_ticks() - began < ticks;) {}

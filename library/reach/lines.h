@@ -3,11 +3,30 @@
 /// are the same without them.
 #pragma once
 
+#include "boot/cpus.h"
 #include "boot/job.h"
 
 #include <cstddef>
+#include <cstring>
 
 namespace volley {
+
+/// Where lines migrate (boot/cpus.h): writes something into each line of memory that a peer has written, this rank has
+/// read, and the peer is to write next. Before that, as the room is still this rank's.
+inline void take_over(unsigned char *data, std::size_t size) {
+    if (!lines_migrate) return;
+    for (std::size_t at = 0; at < size; at += cache_line) *const_cast<volatile unsigned char *>(data + at) = 0;
+}
+
+void copy_taking_over_lines(void *to, unsigned char *from, std::size_t size);
+
+/// Copies out of such memory, and takes it over.
+inline void copy_taking_over(void *to, unsigned char *from, std::size_t size) {
+    if (lines_migrate)
+        copy_taking_over_lines(to, from, size);
+    else
+        std::memcpy(to, from, size);
+}
 
 /// Data up to here gain by being handed down (bench/messages.cpp: messages of 64 B to 512 B take 0.75 of the time, 1
 /// KiB 0.9).

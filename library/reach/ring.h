@@ -115,7 +115,8 @@ class RingSender {
   public:
     /// `eager_limit`: no larger message is to be sent so; `apart`: the receiver runs on another core.
     explicit RingSender(RingHead *ring = nullptr, std::uint32_t eager_limit = ~0u, bool apart = true)
-        : ring_(ring), eager_limit_(ring ? std::min(eager_limit, ring->bytes / 4) : 0), apart_(apart) {}
+        : ring_(ring), eager_limit_(ring ? std::min(eager_limit, ring->bytes / 4) : 0), copied_limit_(eager_limit_),
+          apart_(apart) {}
 
     bool exists() const {
         return ring_ != nullptr;
@@ -129,9 +130,17 @@ class RingSender {
     bool takes(std::size_t size) const {
         return size <= eager_limit_ && !(is_tried(size) && in_place_.stays());
     }
-    /// It may go through the ring or stay in the sender's buffer, whichever is found to be quicker.
+    /// It is to be copied to where both ranks can reach it, though the ring does not take it.
+    bool relays(std::size_t size) const {
+        return size > eager_limit_ && size <= copied_limit_ && !(is_tried(size) && in_place_.stays());
+    }
+    /// From now on, messages up to there are.
+    void relay_up_to(std::uint32_t limit) {
+        copied_limit_ = std::max(eager_limit_, limit);
+    }
+    /// It may be copied or stay in the sender's buffer, whichever is found to be quicker.
     bool is_tried(std::size_t size) const {
-        return learns_ && size > in_place_above_bytes && size <= eager_limit_;
+        return learns_ && size > in_place_above_bytes && size <= copied_limit_;
     }
     /// From now on: both sides have a core each, and the receiver may read that buffer.
     void try_in_place() {
@@ -187,7 +196,7 @@ class RingSender {
             slot->payload_position = at;
         }
         publish(slot, envelope, MessageKind::eager, size);
-        if (is_tried(size)) in_place_.count();
+        if (is_tried(size)) in_place_.count(size);
         if (size > inline_bytes && apart_) expect(size);
         return true;
     }
@@ -201,7 +210,7 @@ class RingSender {
         slot->direct.address = reinterpret_cast<std::uint64_t>(address);
         slot->direct.transfer = transfer;
         publish(slot, envelope, MessageKind::direct, size);
-        if (is_tried(size)) in_place_.count();
+        if (is_tried(size)) in_place_.count(size);
         return true;
     }
 
@@ -282,6 +291,7 @@ class RingSender {
 
     RingHead *ring_;
     std::uint32_t eager_limit_;
+    std::uint32_t copied_limit_; ///< no less than that
     static constexpr std::uint32_t expected_per_chance = 16;
 
     bool learns_ = false;
@@ -302,14 +312,14 @@ class RingReceiver {
     explicit RingReceiver(RingHead *ring = nullptr) : ring_(ring) {}
 
     /// The next message, or nullptr if none has been published. It stays valid until release().
-    const Slot *front() const {
-        const Slot *slot = ring_->slot(position_);
+    Slot *front() const {
+        Slot *slot = ring_->slot(position_);
         if (slot->turn.load(std::memory_order_acquire) != static_cast<std::uint32_t>(position_ + 1)) return nullptr;
         return slot;
     }
 
     /// The payload of an eager message.
-    const unsigned char *payload(const Slot *slot) const {
+    unsigned char *payload(Slot *slot) const {
         return slot->bytes() <= inline_bytes ? slot->payload.data() : ring_->payload(slot->payload_position);
     }
 

@@ -33,7 +33,7 @@ std::vector<unsigned char> message(std::size_t size, unsigned seed) {
     return bytes;
 }
 
-std::vector<unsigned char> contents(const RingReceiver &ring, const Slot *slot) {
+std::vector<unsigned char> contents(const RingReceiver &ring, Slot *slot) {
     const unsigned char *from = ring.payload(slot);
     return {from, from + slot->bytes()};
 }
@@ -56,7 +56,7 @@ TEST(Ring, OnlyFreeRoomIsOwnedAhead) {
     while (send()) {} // the last took what was free
     for (int i = 0; i < 10; i++)
         EXPECT_TRUE(sender.own_some(owned_when_idle)) << "what has not been received stays where it is";
-    const Slot *slot = receiver.front();
+    Slot *slot = receiver.front();
     ASSERT_EQ(contents(receiver, slot), sent);
     receiver.release(slot);
     EXPECT_TRUE(sender.own_some(owned_when_idle));
@@ -71,7 +71,7 @@ TEST(Ring, EverySizeUpToTheEagerLimitArrivesWhole) {
     for (std::size_t size = 0; size <= sender.eager_limit(); size++) {
         auto sent = message(size, static_cast<unsigned>(size));
         ASSERT_TRUE(sender.send_eager({.tag = 5, .context = 6, .source = 7}, sent.data(), size)) << size;
-        const Slot *slot = receiver.front();
+        Slot *slot = receiver.front();
         ASSERT_NE(slot, nullptr) << size;
         EXPECT_EQ(slot->tag, 5);
         EXPECT_EQ(slot->context, 6u);
@@ -89,7 +89,7 @@ TEST(Ring, AFullRingRefusesAndTakesAgainOnceRoomIsGivenBack) {
     unsigned more = 8;
     EXPECT_FALSE(sender.send_eager({}, &more, sizeof more));
     for (unsigned i = 0; i < 8; i++) {
-        const Slot *slot = receiver.front();
+        Slot *slot = receiver.front();
         ASSERT_NE(slot, nullptr);
         unsigned value;
         std::memcpy(&value, receiver.payload(slot), sizeof value);
@@ -124,7 +124,7 @@ TEST(Ring, AnAnnouncedMessageCarriesAddressAndTransfer) {
     RingReceiver receiver(ring.get());
     char buffer[4];
     ASSERT_TRUE(sender.send_direct({.tag = 1, .context = 2, .source = 3}, buffer, std::size_t{1} << 40, 4096));
-    const Slot *slot = receiver.front();
+    Slot *slot = receiver.front();
     ASSERT_NE(slot, nullptr);
     EXPECT_EQ(slot->kind(), MessageKind::direct);
     EXPECT_EQ(slot->bytes(), std::uint64_t{1} << 40);
@@ -160,7 +160,7 @@ TEST(Ring, TwoThreadsExchangeInOrderWithoutLossOrDamage) {
     RingReceiver receiver(ring.get());
     bool right = true;
     for (unsigned i = 0; i < messages; i++) {
-        const Slot *slot;
+        Slot *slot;
         while (!(slot = receiver.front())) std::this_thread::yield();
         std::size_t size = random() % 3 ? random() % 41 : random() % 1024;
         right = right && slot->tag == static_cast<int>(i) && contents(receiver, slot) == message(size, i);

@@ -8,11 +8,12 @@
 ///       │                         └─ both copy ─> shared ──all copied──> done
 ///       │                         └─ cannot read ─> wanted ──sender fills a block──> provided ──copied──> done
 ///       ├──sender claims──> moving ──sender has copied it to a block of the arena──> buffered ──copied──> done
+///       │                            (the receiver may follow it there)
 ///       └──sender cancels──> cancelled ──receiver meets it──> done
 ///
-/// The claim (a compare-and-swap from open) decides: after the receiver's, the sender's buffer stays untouched until
-/// done; after the sender's, the receiver never looks at that buffer. So a sender whose receiver is late can take
-/// its message away into the arena and go on.
+/// A transfer may be moving from the start. Else the claim (a compare-and-swap from open) decides: after the
+/// receiver's, the sender's buffer stays untouched until done; after the sender's, the receiver never looks at that
+/// buffer. So a sender whose receiver is late can take its message away into the arena and go on.
 #pragma once
 
 #include "boot/job.h"
@@ -54,7 +55,7 @@ constexpr std::int64_t chunk_of(std::int64_t bytes) {
 }
 
 struct alignas(cache_line) Transfer {
-    // Written by the sender before it announces the transfer, or before it stores buffered or provided.
+    // Written by the sender before it announces the transfer, or before it stores moved, buffered or provided.
     std::uint64_t address; ///< of the data: the sender's buffer, or a block of the arena
     std::uint64_t plan;    ///< address of the sender's DatatypePlan; 0: one block of memory
     std::int64_t count;    ///< elements of that plan
@@ -65,6 +66,8 @@ struct alignas(cache_line) Transfer {
 
     alignas(cache_line) std::atomic<TransferState> state;
     std::uint32_t quick; ///< written by the receiver before it stores done, if watched
+    /// While moving: so many bytes are in the arena, where `address` says. The receiver may copy them on already.
+    std::atomic<std::int64_t> moved;
 
     // Written by the receiver before it stores shared: where the data goes, for a sender that helps.
     std::uint64_t to_address;

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from ..conftest import MODES, MpiProgram, is_alive
+from ..conftest import MODES, MpiProgram, MpiRun, is_alive
 
 FOLDER = Path(__file__).parent
 KILLS = 200
@@ -81,3 +81,9 @@ def test_any_rank_may_be_killed_at_any_time(mode: str, prefix: Path, mpi_program
     for _ in range(KILLS // len(MODES)):
         kill_one(prefix / "bin/mpiexec", program, mode, rng, tmp_path)
     assert left_behind(tmp_path) <= before
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_core_file_leaves_out_what_ranks_share(mode: str, mpi_program: MpiProgram, mpirun: MpiRun) -> None:
+    """With core files allowed, a crash would else write tens of gigabytes, and make pages of them first."""
+    mpirun("--ranks", mode, "-n", 2, mpi_program(FOLDER / "core_file.cpp"))

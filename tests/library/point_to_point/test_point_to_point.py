@@ -20,6 +20,19 @@ def test_messages(source: str, ranks: int, mode: str, mpi_program: MpiProgram, m
     mpirun("--ranks", mode, "-n", ranks, mpi_program(FOLDER / f"{source}.cpp"))
 
 
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("ranks", [2, 3])
+@pytest.mark.parametrize("eager_limit", [64, ""])
+@pytest.mark.parametrize("source", ["traffic", "semantics"])
+def test_messages_that_both_ranks_copy_one_behind_the_other(
+    source: str, eager_limit: int | str, ranks: int, mode: str, mpi_program: MpiProgram, mpirun: MpiRun
+) -> None:
+    """With a core for each rank, as the library believes; without an eager limit it also learns to leave some be."""
+    cores, limits = ("VOLLEY_CPUS", ranks), ("VOLLEY_EAGER_LIMIT", eager_limit, "-genv", "VOLLEY_RELAY_LIMIT", 1000000)
+    program = mpi_program(FOLDER / f"{source}.cpp")
+    mpirun("--ranks", mode, "-genv", *cores, "-genv", *limits, "-n", ranks, program)
+
+
 def test_ranks_of_both_kinds_meet(mpi_program: MpiProgram, mpirun: MpiRun) -> None:
     """A rank started through a shell is a process of its own among ranks that share an address space."""
     program = mpi_program(FOLDER / "traffic.cpp")
@@ -35,17 +48,26 @@ def test_another_process_that_may_not_be_touched(
     mpirun("--ranks", "process", "-n", 2, mpi_program(FOLDER / "refused.cpp"), what, whom, after)
 
 
-@pytest.mark.parametrize(("mode", "standard"), [("shared", 8192), ("process", 16384)])
-def test_the_eager_limit_is_what_mpiexec_tells_and_can_be_set(
-    mode: str, standard: int, mpi_program: MpiProgram, mpirun: MpiRun
-) -> None:
+@pytest.mark.parametrize("mode", MODES)
+def test_the_limits_are_what_mpiexec_tells_and_can_be_set(mode: str, mpi_program: MpiProgram, mpirun: MpiRun) -> None:
     """The laboratory finds the limit among the settings, moves it, and the step in the curve follows."""
-    told = mpirun("--ranks", mode, "--settings", check=False).stdout.splitlines()
-    assert [line.split()[0] for line in told if "EAGER" in line] == [f"VOLLEY_EAGER_LIMIT={standard}"]
+
+    def told(*options: str | int) -> list[int]:
+        """The largest message that goes through a ring, and the one that goes through a block (0: none does)."""
+        lines = mpirun("--ranks", mode, *options, "--settings", check=False).stdout.splitlines()
+        values = dict(line.split()[0].split("=") for line in lines)
+        return [int(values["VOLLEY_EAGER_LIMIT"]), int(values["VOLLEY_RELAY_LIMIT"])]
+
     program = mpi_program(FOLDER / "eager_limit.cpp")
-    mpirun("--ranks", mode, "-n", 2, program, standard)
+    # Both ranks have a core, so that messages are relayed if that is quicker on this machine.
+    mpirun("--ranks", mode, "-genv", "VOLLEY_CPUS", 2, "-n", 2, program, max(told()))
     for limit in (0, 1000, 40000, 1048576):
-        mpirun("--ranks", mode, "-genv", "VOLLEY_EAGER_LIMIT", limit, "-n", 2, program, limit)
+        options = ("-genv", "VOLLEY_EAGER_LIMIT", limit)
+        assert told(*options) == [limit, 0]
+        mpirun("--ranks", mode, *options, "-n", 2, program, limit)
+    options = ("-genv", "VOLLEY_RELAY_LIMIT", 50000)
+    assert told(*options)[1] == 50000
+    mpirun("--ranks", mode, "-genv", "VOLLEY_CPUS", 2, *options, "-n", 2, program, 50000)
 
 
 @pytest.mark.parametrize("limit", ["2k", "-1", "1048577", "99999999999"])

@@ -34,7 +34,7 @@ struct Settings {
     /// The same for messages that are relayed. Where lines migrate that is quicker than one copy, straight from buffer
     /// to buffer, whose buffers' lines both ranks then have.
     std::uint32_t relay_limit_to(bool readable) const {
-        std::uint32_t fastest = !lines_migrate || eager_limit ? 0 : readable ? 1 << 18 : 1 << 21;
+        std::uint32_t fastest = !lines_migrate || eager_limit ? 0 : readable ? 1 << 19 : 1 << 21;
         return relay_limit.value_or(fastest);
     }
 

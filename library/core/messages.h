@@ -120,6 +120,7 @@ class Messages {
 
     /// How fast messages are that are copied twice, through a ring or through the arena.
     LinePace &pace_of(Count bytes);
+    bool may_judge(const Transfer &transfer);
 
     Transfer *allocate_transfer();
 

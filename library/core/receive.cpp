@@ -48,6 +48,11 @@ void copy_out(unsigned char *data, const Receive &receive, Count from, Count to)
     }
 }
 
+/// It does not go through the ring, or only where that is set.
+bool is_relayed(Count bytes) {
+    return bytes > engine.settings.eager_limit_to(true);
+}
+
 /// Tells the sender where the data goes. From here on it helps to bring it there: it has nothing else to do.
 void share(Transfer &transfer, const Receive &receive, Count bytes) {
     TypedBuffer destination = destination_of(receive);
@@ -228,7 +233,7 @@ bool Messages::deliver(Receive &receive, int source, int tag, Transfer &transfer
                 copy_piece(source_of(transfer), destination_of(receive), 0, bytes);
         };
         if (transfer.watched)
-            transfer.quick = pace_of(bytes).is_quick(bytes, copy);
+            transfer.quick = pace_of(bytes).is_quick(bytes, copy) && may_judge(transfer);
         else
             copy();
     }
@@ -251,7 +256,14 @@ void Messages::follow(Transfer &transfer, const Receive &receive, Count bytes) {
 }
 
 LinePace &Messages::pace_of(Count bytes) {
-    return bytes <= engine.settings.eager_limit_to(true) ? ring_pace_ : relay_pace_;
+    return is_relayed(bytes) ? relay_pace_ : ring_pace_;
+}
+
+/// Whether its sender may go by how quick it was that a message stayed in its buffer.
+bool Messages::may_judge(const Transfer &transfer) {
+    if (!is_relayed(transfer.bytes)) return true;
+    RingSender *back = channels.known_to(transfer.sender);
+    return !back || back->join_trial();
 }
 
 /// Gives the transfer back to its sender: the last touch.

@@ -154,6 +154,7 @@ bool Messages::announce(Send &send) {
         if (block) heap_.release(block, static_cast<std::size_t>(send.bytes));
         return false;
     }
+    ring.has_relayed(moves);
     announced_.append(send);
     engine.wake_rank(send.world_rank);
     if (moves) move_to_arena(send, block, TransferState::buffered);

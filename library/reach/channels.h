@@ -23,6 +23,12 @@ class Channels {
         return sender;
     }
 
+    /// The same, or nullptr if none has been made.
+    RingSender *known_to(int world_rank) {
+        RingSender &sender = senders_[static_cast<std::size_t>(world_rank)];
+        return sender.exists() ? &sender : nullptr;
+    }
+
     /// What became of a message that has arrived.
     enum class Handled : std::uint8_t {
         received, ///< it was waited for

@@ -34,6 +34,10 @@ class InPlace {
         else if (--until_next_round_ == 0)
             end_round();
     }
+    /// The peer tries now. If it is about time, it is done together.
+    void join() {
+        if (!good_ && until_next_round_ <= interval_ / 2) until_next_round_ = std::min(until_next_round_, tries);
+    }
     /// This one that stays is to be watched. Not all, as that takes time of its own.
     bool is_watched() {
         return !good_ || ++stayed_ % 4 == 0;

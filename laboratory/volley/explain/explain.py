@@ -137,18 +137,16 @@ def _tried_json(one: Tried) -> dict[str, Any]:
 
 def places(findings: Iterable[Finding]) -> list[list[Finding]]:
     """Findings of one curve that share an edge belong together: a collapse begins with a step. The step comes first,
-    because it says more exactly where.
+    because it says more exactly where, unless it alone is UNDECIDED.
     """
     groups: list[list[Finding]] = []
     for one in findings:
         home = next((group for group in groups if any(_same_place(one, other) for other in group)), None)
         if home is None:
             groups.append([one])
-        elif one.kind == "step":
-            home.insert(0, one)
         else:
             home.append(one)
-    return groups
+    return [sorted(group, key=lambda one: (one.status == "UNDECIDED", one.kind != "step")) for group in groups]
 
 
 EDGED = ("step", "plateau", "collapse")

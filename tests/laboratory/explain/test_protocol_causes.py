@@ -149,7 +149,7 @@ def test_a_setting_by_which_messages_are_copied_twice_is_a_regression() -> None:
     slower = finding("regression", low=65536, high=8388608)
     found = CopyBound().suspect(slower, scene({"MPIR_CVAR_CH4_CMA_ENABLE": "0"}))
     assert found is not None
-    assert found.reasons == ("A message of 8,388,608 bytes takes 2.0 times as long as one core brings it over.",)
+    assert "takes 2.0 times as long as one core needs" in found.reasons[0]
 
 
 @pytest.mark.parametrize(("streams_from", "weight"), [(4096, 0.5), (100 << 20, 0.3), (None, 0.5)])

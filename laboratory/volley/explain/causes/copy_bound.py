@@ -58,7 +58,9 @@ class CopyBound(Cause):
         copies = _copies(finding, scene)
         if curve is None or copies is None or not COPIES[0] <= copies <= COPIES[1]:
             return None
-        said = f"A message of {finding.size_to:,} bytes takes {copies:.1f} times as long as one core brings it over."
+        said = (
+            f"A message takes {copies:.1f} times as long as one core needs to bring as much over (at the middle size)."
+        )
         return Suspicion(0.3, (said,), {"switch": _switch(scene.knobs(finding.system))})
 
     def examine(self, suspicion: Suspicion, case: Case) -> Examination:
@@ -68,14 +70,14 @@ class CopyBound(Cause):
             return Examination(None, None, ("No setting is known by which this MPI copies otherwise.",))
         name = ", ".join(f"{key}={value}" for key, value in switch.items())
         contrast = case.contrast(case.arm(name, switch))
-        size = max(one for one in case.symptom.sizes if one <= case.finding.size_to)
-        alone = case.copying_alone((size,), variant=ONE_COPY)
-        one_copy = alone.medians_ns().get(size, math.nan)
-        before = contrast.found.medians_ns().get(size, math.nan) / one_copy
-        after = contrast.changed.medians_ns().get(size, math.nan) / one_copy
+        finding = case.finding
+        sizes = tuple(one for one in case.symptom.sizes if max(LARGE, finding.size_from) <= one <= finding.size_to)
+        sizes = sizes or (max(one for one in case.symptom.sizes if one <= finding.size_to),)
+        alone = case.copying_alone(sizes, variant=ONE_COPY).medians_ns()
+        before, after = (_middle(one.medians_ns(), alone) for one in (contrast.found, contrast.changed))
         said = (
             f"{contrast.words()} ({name}).",
-            f"{size:,} bytes take {before:.1f} copies' time as found, {after:.1f} with it.",
+            f"A message takes {before:.1f} copies' time as found, {after:.1f} with it (at the middle size).",
         )
         bound = all(COPIES[0] <= one <= COPIES[1] for one in (before, after) if not np.isnan(one))
         fewer = after <= before - 0.3
@@ -98,15 +100,21 @@ def _switch(knobs: Mapping[str, str]) -> Mapping[str, str] | None:
     return None
 
 
+def _middle(times: Mapping[int, float], one_copy: Mapping[int, float]) -> float:
+    """How many copies a message takes: the median over sizes, as each cache makes one or the other faster."""
+    return float(np.median([times[size] / one_copy[size] for size in one_copy if size in times] or [math.nan]))
+
+
 def _copies(finding: Finding, scene: Scene) -> float | None:
-    """How many of the machine's own copies the largest message takes; None without ceilings in the study."""
+    """The same, of the finding's messages and the machine's own copies; None without ceilings in the study."""
     own = scene.curve(finding)
     alone = [one for one in scene.material.curves if one.test == "ceilings" and one.variant == ONE_COPY]
     if own is None or not alone:
         return None
-    common = sorted(set(own.sizes.tolist()) & set(alone[0].sizes.tolist()))
-    inside = [size for size in common if finding.size_from < size <= finding.size_to]
-    if not inside:
-        return None
-    levels = [np.nanmedian(one.log_ns, axis=0)[one.sizes.tolist().index(inside[-1])] for one in (own, alone[0])]
-    return float(np.exp(levels[0] - levels[1]))
+    inside = range(max(LARGE, finding.size_from), finding.size_to + 1)
+    times, one_copy = (
+        {size: float(np.exp(level)) for size, level in zip(one.sizes.tolist(), levels, strict=True) if size in inside}
+        for one, levels in ((curve, np.nanmedian(curve.log_ns, axis=0)) for curve in (own, alone[0]))
+    )
+    copies = _middle(times, one_copy)
+    return None if math.isnan(copies) else copies

@@ -17,7 +17,7 @@ class MemoryRefused(Plant):
     cause = "single copy unavailable"
     systems = "volley/process"
     tests = "pingpong,peer_memory"
-    sizes = (1024, 4096, 16384, 65536, 131072, 262144, 524288, 1048576)
+    sizes = (4096, 65536, 1048576, 2097152, 4194304, 6291456, 8388608, 12582912, 16777216)
     launches = 8
     compares = True
 

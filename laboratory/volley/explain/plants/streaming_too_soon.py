@@ -11,6 +11,9 @@ from volley.explain.causes.streaming_stores import KINDS, with_threshold
 from volley.explain.plant import Plant
 
 THRESHOLD = 200_000
+VECTORS = "glibc.cpu.x86_rep_movsb_threshold=0xfffffffffffffff"
+"""On AMD's processors glibc copies by `rep movsb` up to the second cache's size, which streams nothing (dl-cacheinfo.h:
+rep_movsb_stop_threshold, which cannot be set); so it must not begin to."""
 
 
 class StreamingTooSoon(Plant):
@@ -29,7 +32,7 @@ class StreamingTooSoon(Plant):
 
     def variables(self) -> Mapping[str, str]:
         """As a machine's administrator sets it for all."""
-        return {"GLIBC_TUNABLES": with_threshold("", THRESHOLD)}
+        return {"GLIBC_TUNABLES": with_threshold(VECTORS, THRESHOLD)}
 
     def shows(self, finding: Finding) -> bool:
         """Slower from the threshold on."""

@@ -47,10 +47,8 @@ struct shared {
     struct flag done[2];  /* [sender]: "my half of my message is in your buffer" */
 };
 
-enum {
-    BUFFER_OFFSET = 2 << 20,
-    BUFFER_BYTES = 30 << 20 /* refused() names it */
-};                          /* both at boundaries of huge pages */
+/* Both at boundaries of huge pages; refused() names the size. */
+enum { BUFFER_OFFSET = 2 << 20, BUFFER_BYTES = 30 << 20 };
 
 static uint64_t turn; /* counts messages of either direction, alike on both ranks */
 

@@ -17,7 +17,7 @@ class MemoryRefused(Plant):
     cause = "single copy unavailable"
     systems = "volley/process"
     tests = "pingpong,peer_memory"
-    sizes = (4096, 65536, 1048576, 2097152, 4194304, 6291456, 8388608, 12582912, 16777216)
+    sizes = (4096, 65536, 1048576, 8388608, 12582912, 16777216, 20971520, 25165824)
     launches = 8
     compares = True
 

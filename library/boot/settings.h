@@ -28,7 +28,7 @@ struct Settings {
     /// buffer is faster where both sides share the work of it; a copy by the kernel costs 1.5 us more than two of our
     /// own (bench/messages.cpp, with --ranks process).
     std::uint32_t eager_limit_to(bool readable) const {
-        return eager_limit.value_or(readable || lines_migrate ? 8192 : 16384);
+        return eager_limit.value_or(lines_migrate ? 4096 : readable ? 8192 : 16384);
     }
 
     /// The same for messages that are relayed. Where lines migrate that is quicker than one copy, straight from buffer

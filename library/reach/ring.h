@@ -80,6 +80,8 @@ static_assert(sizeof(Slot) == cache_line);
 struct alignas(cache_line) RingHead {
     std::uint32_t slots; ///< a power of two
     std::uint32_t bytes; ///< of the second ring, a multiple of cache_line and a power of two
+    /// Of the second ring no more than this is used as long as the receiver is close behind the sender.
+    std::uint32_t window;
     /// Positions up to which the receiver has given room back; written by it alone.
     alignas(cache_line) std::atomic<std::uint64_t> slots_free_until;
     std::atomic<std::uint64_t> bytes_free_until;
@@ -96,9 +98,10 @@ struct alignas(cache_line) RingHead {
         return sizeof(RingHead) + slots * sizeof(Slot) + bytes;
     }
     /// Puts an empty ring into zeroed memory of footprint(slots, bytes) bytes.
-    void construct(std::uint32_t slot_count, std::uint32_t byte_count) {
+    void construct(std::uint32_t slot_count, std::uint32_t byte_count, std::uint32_t most_used = ~0u) {
         slots = slot_count;
         bytes = byte_count;
+        window = std::min(most_used, byte_count);
     }
 };
 static_assert(sizeof(RingHead) == 3 * cache_line);
@@ -116,7 +119,7 @@ class RingSender {
     /// `eager_limit`: no larger message is to be sent so; `apart`: the receiver runs on another core.
     explicit RingSender(RingHead *ring = nullptr, std::uint32_t eager_limit = ~0u, bool apart = true)
         : ring_(ring), eager_limit_(ring ? std::min(eager_limit, ring->bytes / 4) : 0), copied_limit_(eager_limit_),
-          apart_(apart) {}
+          apart_(apart), window_(ring ? ring->window : 0) {}
 
     bool exists() const {
         return ring_ != nullptr;
@@ -247,10 +250,20 @@ class RingSender {
         return ring_->slot(position_);
     }
 
-    /// Where a contiguous piece of the ring of bytes begins: the end of the ring is skipped if it does not fit there.
+    /// Where a contiguous piece of the ring of bytes begins: the end of the ring is skipped if it does not fit there,
+    /// and all behind the window if the receiver is close behind.
     std::uint64_t next_bytes(std::uint64_t wanted) const {
-        std::uint64_t to_end = ring_->bytes - (byte_position_ & (ring_->bytes - 1));
-        return wanted > to_end ? byte_position_ + to_end : byte_position_;
+        std::uint64_t offset = byte_position_ & (ring_->bytes - 1);
+        std::uint64_t begin = byte_position_ - offset + ring_->bytes; // where it comes round
+        if (wanted > ring_->bytes - offset) return begin;
+        bool fits = begin + wanted <= byte_limit_,
+             is_close = byte_position_ + ring_->bytes <= byte_limit_ + window_ / 2;
+        return leaves_window(wanted) && fits && is_close ? begin : byte_position_;
+    }
+
+    bool leaves_window(std::uint64_t wanted) const {
+        std::uint64_t offset = byte_position_ & (ring_->bytes - 1);
+        return offset > 0 && offset + wanted > window_;
     }
 
     void look_for_room() {
@@ -260,6 +273,7 @@ class RingSender {
     /// Such a piece, whole cache lines.
     bool claim_bytes(std::size_t size, std::uint64_t &at) {
         std::uint64_t wanted = whole_lines(size);
+        if (leaves_window(wanted)) look_for_room();
         std::uint64_t start = next_bytes(wanted);
         if (start + wanted > byte_limit_) [[unlikely]] {
             look_for_room();
@@ -317,6 +331,7 @@ class RingSender {
     std::uint64_t byte_position_ = 0;
     std::uint64_t byte_limit_ = 0;
     std::uint64_t own_from_ = 0, own_until_ = 0; ///< positions still to be owned
+    std::uint64_t window_;                       ///< bytes of the ring that are used again and again, if possible
 };
 
 /// The receiving end, in the receiver's private memory.
@@ -340,7 +355,7 @@ class RingReceiver {
     void release(const Slot *slot) {
         if (slot->kind() == MessageKind::eager && slot->bytes() > inline_bytes) {
             byte_position_ = slot->payload_position + whole_lines(slot->bytes());
-            if (byte_position_ - published_bytes_ >= ring_->bytes / 4) {
+            if (byte_position_ - published_bytes_ >= ring_->window / 4) {
                 published_bytes_ = byte_position_;
                 ring_->bytes_free_until.store(published_bytes_, std::memory_order_release);
             }

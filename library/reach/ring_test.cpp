@@ -18,12 +18,12 @@ struct FreeAligned {
     }
 };
 
-std::unique_ptr<RingHead, FreeAligned> make_ring(std::uint32_t slots, std::uint32_t bytes) {
+std::unique_ptr<RingHead, FreeAligned> make_ring(std::uint32_t slots, std::uint32_t bytes, std::uint32_t window = ~0u) {
     std::size_t size = RingHead::footprint(slots, bytes);
     void *memory = std::aligned_alloc(cache_line, size);
     std::memset(memory, 0, size);
     auto *ring = static_cast<RingHead *>(memory);
-    ring->construct(slots, bytes);
+    ring->construct(slots, bytes, window);
     return std::unique_ptr<RingHead, FreeAligned>(ring);
 }
 
@@ -62,6 +62,43 @@ TEST(Ring, OnlyFreeRoomIsOwnedAhead) {
     EXPECT_TRUE(sender.own_some(owned_when_idle));
     EXPECT_TRUE(sender.own_some(owned_when_idle));
     EXPECT_FALSE(sender.own_some(owned_when_idle)) << "all of it";
+}
+
+TEST(Ring, AReceiverThatIsCloseBehindKeepsItSmall) {
+    auto ring = make_ring(8, 65536, 8192);
+    RingSender sender(ring.get());
+    RingReceiver receiver(ring.get());
+    for (unsigned i = 0; i < 1000; i++) {
+        auto sent = message(1000, i);
+        ASSERT_TRUE(sender.send_eager({.tag = 0, .context = 0, .source = 0}, sent.data(), sent.size()));
+        Slot *slot = receiver.front();
+        ASSERT_EQ(contents(receiver, slot), sent);
+        EXPECT_LE(receiver.payload(slot) + 1000, ring->payload(0) + 8192) << "message " << i;
+        receiver.release(slot);
+    }
+}
+
+TEST(Ring, AReceiverMayFallBehindAndComeClose) {
+    auto ring = make_ring(64, 32768, 8192);
+    RingSender sender(ring.get());
+    RingReceiver receiver(ring.get());
+    std::minstd_rand random(1);
+    unsigned sent = 0, received = 0, behind = 0; // messages; the receiver is to be behind by so many
+    auto bytes_of = [](unsigned number) { return static_cast<std::size_t>(std::minstd_rand(number + 1)() % 8193); };
+    while (received < 20000) {
+        if (random() % 100 == 0) behind = static_cast<unsigned>(random() % 40);
+        auto next = message(bytes_of(sent), sent);
+        bool room = sender.send_eager({.tag = 0, .context = 0, .source = 0}, next.data(), next.size());
+        ASSERT_TRUE(room || sent > received) << "all has been received, and there is no room";
+        sent += room;
+        while (sent > received + behind || (!room && sent > received)) {
+            Slot *slot = receiver.front();
+            ASSERT_EQ(contents(receiver, slot), message(bytes_of(received), received));
+            receiver.release(slot);
+            received++;
+            room = true;
+        }
+    }
 }
 
 TEST(Ring, EverySizeUpToTheEagerLimitArrivesWhole) {

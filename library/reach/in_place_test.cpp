@@ -53,6 +53,26 @@ TEST(InPlace, AReceiverThatIsLateIsWaitedForOncePerRound) {
     EXPECT_LT(waits, 40);
 }
 
+TEST(InPlace, TwoThatTryAtDifferentTimesComeToTryTogether) {
+    InPlace one, other;
+    for (int i = 0; i < 20; i++) other.count(4096); // ahead by so many
+    int together = 0, tried = 0;
+    auto send = [](InPlace &sender, InPlace &receiver) {
+        bool stays = sender.stays();
+        if (stays) receiver.join();
+        if (stays && sender.is_watched()) sender.learn(false);
+        sender.count(4096);
+        return stays;
+    };
+    for (int i = 0; i < 10'000; i++) { // there and back
+        bool stays = send(one, other), too = send(other, one);
+        together += stays && too;
+        tried += stays;
+    }
+    EXPECT_GT(together, 5);
+    EXPECT_LT(tried, 200) << "who joins does not keep the other trying";
+}
+
 TEST(LinePace, QuickIsLessThanHalfOfWhatOthersLinesTake) {
     LinePace pace(50);
     auto last = [](std::uint64_t ticks) {

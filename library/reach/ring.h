@@ -131,11 +131,11 @@ class RingSender {
     }
     /// A message of that size is to go through the ring now.
     bool takes(std::size_t size) const {
-        return size <= eager_limit_ && !(is_tried(size) && in_place_.stays());
+        return size <= eager_limit_ && !stays(size);
     }
     /// It is to be copied to where both ranks can reach it, though the ring does not take it.
     bool relays(std::size_t size) const {
-        return size > eager_limit_ && size <= copied_limit_ && !(is_tried(size) && in_place_.stays());
+        return size > eager_limit_ && size <= copied_limit_ && !stays(size);
     }
     /// From now on, messages up to there are.
     void relay_up_to(std::uint32_t limit) {
@@ -242,6 +242,11 @@ class RingSender {
     }
 
   private:
+    /// It is left in the sender's buffer, as that is quicker or to find out.
+    bool stays(std::size_t size) const {
+        return is_tried(size) && in_place_.stays();
+    }
+
     Slot *claim() {
         if (position_ >= slot_limit_) [[unlikely]] {
             slot_limit_ = ring_->slots_free_until.load(std::memory_order_acquire) + ring_->slots;

@@ -29,5 +29,5 @@ class SmallBuffersOfOpenMpi(Plant):
         return {"OMPI_MCA_btl_tcp_sndbuf": str(BYTES), "OMPI_MCA_btl_tcp_rcvbuf": str(BYTES)}
 
     def shows(self, finding: Finding) -> bool:
-        """Slower from somewhere about the buffer's size on, half of which the kernel keeps for itself (tcp(7))."""
+        """Slower from somewhere below the buffer's size on (seen: 1.5 times between 6,000 and 7,000 bytes)."""
         return finding.kind in KINDS and finding.magnitude > 1.3 and finding.size_to > BYTES // 2

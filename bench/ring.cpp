@@ -38,7 +38,7 @@ struct FreeAligned {
 using Ring = std::unique_ptr<RingHead, FreeAligned>;
 
 Ring make_ring() {
-    std::size_t size = RingHead::footprint(slots, bytes);
+    std::size_t size = RingHead::footprint(slots, bytes, 0);
     void *memory = std::aligned_alloc(4096, (size + 4095) & ~std::size_t{4095});
     std::memset(memory, 0, size);
     auto *ring = static_cast<RingHead *>(memory);

@@ -35,16 +35,22 @@ void truncated(Receive &receive, Count bytes) {
              static_cast<long long>(receive.capacity));
 }
 
+/// Out of a ring or a block of the arena, which the sender is to write again.
+void copy_and_hand_back(void *to, unsigned char *from, std::size_t size) {
+    if (size <= tidied_later)
+        std::memcpy(to, from, size);
+    else
+        copy_taking_over(to, from, size);
+}
+
 /// Bytes [from, to) of a message, which lie there until they have been read.
 void copy_out(unsigned char *data, const Receive &receive, Count from, Count to) {
     auto size = static_cast<std::size_t>(to - from);
-    if (receive.contiguous && size <= inline_bytes) {
-        std::memcpy(receive.contiguous + from, data, size);
-    } else if (receive.contiguous) {
-        copy_taking_over(receive.contiguous + from, data, size);
+    if (receive.contiguous) {
+        copy_and_hand_back(receive.contiguous + from, data, size);
     } else {
         unpack(receive.buffer, from, to, data);
-        take_over(data, size);
+        if (size > tidied_later) take_over(data, size);
     }
 }
 
@@ -139,7 +145,7 @@ Channels::Handled Messages::arrive(int sender, RingReceiver &ring, Slot *slot, b
     MatchQueues &queues = queues_of_context(slot->context);
     int source = slot->source, tag = slot->tag;
     auto bytes = static_cast<Count>(slot->bytes());
-    bool eager = slot->kind() == MessageKind::eager;
+    bool eager = slot->kind() != MessageKind::direct;
     Transfer *transfer = eager ? nullptr : arena_pointer<Transfer>(slot->direct.transfer);
     Receive *receive = queues.take_posted(source, tag);
     if (receive) [[likely]] {
@@ -166,7 +172,7 @@ Channels::Handled Messages::arrive(int sender, RingReceiver &ring, Slot *slot, b
     if (eager && bytes > 0) {
         message->payload = static_cast<unsigned char *>(std::malloc(static_cast<std::size_t>(bytes)));
         if (!message->payload) abort_job_for("no memory for a message that came before its receive");
-        copy_taking_over(message->payload, ring.payload(slot), static_cast<std::size_t>(bytes));
+        copy_and_hand_back(message->payload, ring.payload(slot), static_cast<std::size_t>(bytes));
     }
     ring.release(slot);
     queues.add(*message);

@@ -44,6 +44,7 @@ void Channels::prepare(JobShared &job, int rank, int ranks) {
     bytes_ = std::clamp(524288u / crowd, 4096u, 65536u);
     if (auto limit = engine.settings.eager_limit) bytes_ = std::max(bytes_, std::bit_ceil(4 * *limit));
     slots_ = std::clamp(1024u / crowd, 16u, 128u);
+    if (lines_migrate) beside_ = std::min<std::uint32_t>(tidied_later, slots_ / 4 * cache_line);
     senders_.assign(static_cast<std::size_t>(ranks), RingSender());
     receivers_.clear();
     discovered_.assign(static_cast<std::size_t>(ranks), false);
@@ -51,10 +52,10 @@ void Channels::prepare(JobShared &job, int rank, int ranks) {
 }
 
 void Channels::make(int world_rank) {
-    auto *ring = static_cast<RingHead *>(arena_allocate(RingHead::footprint(slots_, bytes_)));
+    auto *ring = static_cast<RingHead *>(arena_allocate(RingHead::footprint(slots_, bytes_, beside_)));
     if (!ring) abort_job_for("the memory ranks share is used up: no room for messages to another rank");
+    ring->construct(slots_, bytes_, beside_, lines_migrate ? window_where_lines_migrate : bytes_);
     make_pages_of(ring);
-    ring->construct(slots_, bytes_, lines_migrate ? window_where_lines_migrate : bytes_);
     bool readable = world_rank == rank_ || engine.may_dereference(world_rank);
     RingSender &sender = senders_[static_cast<std::size_t>(world_rank)];
     sender = RingSender(ring, engine.settings.eager_limit_to(readable), engine.has_own_core());
@@ -66,7 +67,7 @@ void Channels::make(int world_rank) {
 }
 
 void Channels::make_pages_of(RingHead *ring) const {
-    if (ranks_ <= few_ranks) make_pages(ring, RingHead::footprint(slots_, bytes_));
+    if (ranks_ <= few_ranks) make_pages(ring, ring->footprint());
 }
 
 void Channels::discover() {

@@ -57,6 +57,8 @@ class Channels {
                 any = true;
             }
         }
+        if (!any)
+            for (Receiver &receiver : receivers_) receiver.ring.tidy();
         return any;
     }
 
@@ -76,7 +78,7 @@ class Channels {
     Inbox *inbox_ = nullptr;
     int rank_ = 0;
     int ranks_ = 0;
-    std::uint32_t slots_ = 0, bytes_ = 0;
+    std::uint32_t slots_ = 0, bytes_ = 0, beside_ = 0;
     std::uint32_t known_ = 0;
     std::vector<RingSender> senders_;
     std::vector<Receiver> receivers_;

@@ -2,10 +2,14 @@
 /// A ring from one rank to another: single producer, single consumer, wait-free on both sides.
 ///
 /// A message's envelope and up to 40 bytes of payload fill one slot of one cache line, so a small message is
-/// one line moving from core to core. A slot is full when its `turn` is its position + 1: the sender writes
+/// one line moving from core to core. A slot is full when its `turn` is that of its position: the sender writes
 /// everything else first and `turn` last (release), the receiver looks at `turn` only (acquire). No index is
-/// shared on this path, and no instruction locks the bus. Longer payloads lie in a second ring of bytes, named by
-/// the slot; they become visible with it.
+/// shared on this path, and no instruction locks the bus. Longer payloads lie beside it, where the next slots would be
+/// (caches that fetch a line tend to fetch the next one, too), or in a second ring of bytes, named by the slot; they
+/// become visible with it.
+///
+/// What lies beside a slot may look like turns, so the receiver clears the turn of each position that held payload
+/// before it gives the room back. A turn is never 0.
 ///
 /// Room is given back by two counters that the receiver writes and the sender reads only when the room it
 /// knows of is used up; the receiver publishes them a quarter of a ring at a time, since each publication
@@ -15,7 +19,7 @@
 /// index of the other side). Costs per message: sender 2 stores and the payload, receiver 1 load per look.
 ///
 /// Plain data in the arena; either side may be in any rank of the host. Positions are 64 bits and never wrap;
-/// a turn holds the low 32 bits, which repeat only after 2^32 messages, when a slot has been rewritten since.
+/// a turn holds 31 bits of them, which repeat only after 2^31 positions, when a slot's has been rewritten since.
 #pragma once
 
 #include "boot/job.h"
@@ -34,12 +38,14 @@ namespace volley {
 /// So many slots ahead the sender asks for a line: it is to be back from the receiver when its turn comes. Stores wait
 /// for their lines one after the other, and the core has room for those of two or three messages only (windows of 64
 /// MPI_Isend and MPI_Irecv of 8 bytes: 128 ns per message without, 72 with). Nearer ones the receiver is looking at.
+/// Not where lines migrate: there windows are as fast without, and half a ping-pong takes 0.29 us instead of 0.30.
 inline constexpr std::uint64_t slots_owned_ahead = 4;
 
 /// What a slot says of its message; the values are part of the layout.
 enum class MessageKind : std::uint8_t {
     eager = 1,  ///< the payload is here: in the slot, or in the ring of bytes
     direct = 2, ///< only announced: the payload is where the Transfer says
+    beside = 3, ///< the payload is here: behind the slot
 };
 
 inline constexpr std::size_t inline_bytes = 40;
@@ -50,8 +56,14 @@ inline constexpr std::size_t inline_bytes = 40;
 inline constexpr std::size_t owned_when_sent = 2 * cache_line;
 inline constexpr std::size_t owned_when_idle = 8 * cache_line;
 
+/// Payloads up to there may lie beside their slot, and their room is tidied when the receiver waits or has its next
+/// message, so that what it sends first need not wait for these lines (Zen 4, half a ping-pong of 64 B: 0.111 us
+/// instead of 0.136, of 512 B 0.145 instead of 0.161). Larger ones are taken over while they are copied; beside their
+/// slots they would use up the ring (streams of 1 KiB: 160 ns a message instead of 130).
+inline constexpr std::size_t tidied_later = 512;
+
 struct alignas(cache_line) Slot {
-    std::atomic<std::uint32_t> turn; ///< position + 1 once the rest is written
+    std::atomic<std::uint32_t> turn; ///< turn_of(position) once the rest is written
     std::int32_t tag;
     std::uint32_t context; ///< communicator's context number
     std::int32_t source;   ///< sender's rank in that communicator
@@ -73,6 +85,16 @@ struct alignas(cache_line) Slot {
     std::uint64_t bytes() const {
         return kind_and_bytes >> 8;
     }
+    /// How many positions the message takes.
+    std::uint64_t span() const {
+        return kind() == MessageKind::beside ? 1 + whole_lines(bytes()) / cache_line : 1;
+    }
+    unsigned char *payload_beside() {
+        return reinterpret_cast<unsigned char *>(this + 1);
+    }
+    static std::uint32_t turn_of(std::uint64_t position) {
+        return static_cast<std::uint32_t>(2 * position + 1);
+    }
 };
 static_assert(sizeof(Slot) == cache_line);
 
@@ -82,25 +104,35 @@ struct alignas(cache_line) RingHead {
     std::uint32_t bytes; ///< of the second ring, a multiple of cache_line and a power of two
     /// Of the second ring no more than this is used as long as the receiver is close behind the sender.
     std::uint32_t window;
+    /// Payloads up to there may lie beside their slots; whole cache lines, of no more than a quarter of the slots.
+    std::uint32_t beside;
     /// Positions up to which the receiver has given room back; written by it alone.
     alignas(cache_line) std::atomic<std::uint64_t> slots_free_until;
     std::atomic<std::uint64_t> bytes_free_until;
-    /// How many messages the receiver has taken out, for those who look from outside; a line the sender never reads.
+    /// Up to which position the receiver has taken messages out, for those who look from outside; a line the sender
+    /// never reads.
     alignas(cache_line) std::atomic<std::uint64_t> taken;
 
     Slot *slot(std::uint64_t position) {
         return reinterpret_cast<Slot *>(this + 1) + (position & (slots - 1));
     }
     unsigned char *payload(std::uint64_t position) {
-        return reinterpret_cast<unsigned char *>(reinterpret_cast<Slot *>(this + 1) + slots) + (position & (bytes - 1));
+        // What lies beside the last slot goes on behind it: the slots at the beginning that belong to it stay unused.
+        auto *behind = reinterpret_cast<unsigned char *>(reinterpret_cast<Slot *>(this + 1) + slots) + beside;
+        return behind + (position & (bytes - 1));
     }
-    static constexpr std::size_t footprint(std::uint32_t slots, std::uint32_t bytes) {
-        return sizeof(RingHead) + slots * sizeof(Slot) + bytes;
+    static constexpr std::size_t footprint(std::uint32_t slots, std::uint32_t bytes, std::uint32_t beside) {
+        return sizeof(RingHead) + slots * sizeof(Slot) + beside + bytes;
     }
-    /// Puts an empty ring into zeroed memory of footprint(slots, bytes) bytes.
-    void construct(std::uint32_t slot_count, std::uint32_t byte_count, std::uint32_t most_used = ~0u) {
+    std::size_t footprint() const {
+        return footprint(slots, bytes, beside);
+    }
+    /// Puts an empty ring into zeroed memory of footprint(slots, bytes, beside) bytes.
+    void construct(std::uint32_t slot_count, std::uint32_t byte_count, std::uint32_t most_beside = 0,
+                   std::uint32_t most_used = ~0u) {
         slots = slot_count;
         bytes = byte_count;
+        beside = most_beside;
         window = std::min(most_used, byte_count);
     }
 };
@@ -119,7 +151,7 @@ class RingSender {
     /// `eager_limit`: no larger message is to be sent so; `apart`: the receiver runs on another core.
     explicit RingSender(RingHead *ring = nullptr, std::uint32_t eager_limit = ~0u, bool apart = true)
         : ring_(ring), eager_limit_(ring ? std::min(eager_limit, ring->bytes / 4) : 0), copied_limit_(eager_limit_),
-          apart_(apart), window_(ring ? ring->window : 0) {}
+          apart_(apart), beside_(ring ? ring->beside : 0), window_(ring ? ring->window : 0) {}
 
     bool exists() const {
         return ring_ != nullptr;
@@ -200,6 +232,10 @@ class RingSender {
             return false;
         if (size <= inline_bytes) {
             fill(slot->payload.data());
+        } else if (size <= beside_ && is_close(whole_lines(size) / cache_line)) {
+            fill(slot->payload_beside());
+            publish(slot, envelope, MessageKind::beside, size);
+            return true;
         } else {
             std::uint64_t at;
             if (!claim_bytes(size, at)) [[unlikely]]
@@ -253,6 +289,14 @@ class RingSender {
             if (position_ >= slot_limit_) return nullptr;
         }
         return ring_->slot(position_);
+    }
+
+    /// So many positions behind the next one are free, and the receiver is close: half of the slots are.
+    bool is_close(std::uint64_t lines) {
+        std::uint64_t needed = position_ + 1 + lines + ring_->slots / 2;
+        if (needed <= slot_limit_) return true;
+        slot_limit_ = ring_->slots_free_until.load(std::memory_order_acquire) + ring_->slots;
+        return needed <= slot_limit_;
     }
 
     /// Where a contiguous piece of the ring of bytes begins: the end of the ring is skipped if it does not fit there,
@@ -316,8 +360,9 @@ class RingSender {
         slot->context = envelope.context;
         slot->source = envelope.source;
         slot->kind_and_bytes = std::uint64_t{size} << 8 | static_cast<std::uint64_t>(kind);
-        slot->turn.store(static_cast<std::uint32_t>(++position_), std::memory_order_release);
-        if (apart_) own(ring_->slot(position_ + slots_owned_ahead), cache_line);
+        slot->turn.store(Slot::turn_of(position_), std::memory_order_release);
+        position_ += kind == MessageKind::beside ? 1 + whole_lines(size) / cache_line : 1;
+        if (apart_ && !lines_migrate) own(ring_->slot(position_ + slots_owned_ahead), cache_line);
     }
 
     RingHead *ring_;
@@ -331,6 +376,7 @@ class RingSender {
     bool receiver_is_late_ = false;
     std::uint32_t expected_ = 0;
     bool apart_;
+    std::uint32_t beside_;
     std::uint64_t position_ = 0;   ///< of the next message
     std::uint64_t slot_limit_ = 0; ///< position that is not known to be free
     std::uint64_t byte_position_ = 0;
@@ -347,38 +393,72 @@ class RingReceiver {
     /// The next message, or nullptr if none has been published. It stays valid until release().
     Slot *front() const {
         Slot *slot = ring_->slot(position_);
-        if (slot->turn.load(std::memory_order_acquire) != static_cast<std::uint32_t>(position_ + 1)) return nullptr;
+        if (slot->turn.load(std::memory_order_acquire) != Slot::turn_of(position_)) return nullptr;
         return slot;
     }
 
     /// The payload of an eager message.
     unsigned char *payload(Slot *slot) const {
+        if (slot->kind() == MessageKind::beside) return slot->payload_beside();
         return slot->bytes() <= inline_bytes ? slot->payload.data() : ring_->payload(slot->payload_position);
     }
 
     /// Gives the front message's room back. Precondition: front() returned it, and its bytes are copied.
-    void release(const Slot *slot) {
-        if (slot->kind() == MessageKind::eager && slot->bytes() > inline_bytes) {
-            byte_position_ = slot->payload_position + whole_lines(slot->bytes());
-            if (byte_position_ - published_bytes_ >= ring_->window / 4) {
-                published_bytes_ = byte_position_;
-                ring_->bytes_free_until.store(published_bytes_, std::memory_order_release);
-            }
-        }
-        position_++;
+    void release(Slot *slot) {
+        if (slot->kind() != MessageKind::direct && slot->bytes() > inline_bytes) release_payload(slot);
+        position_ += slot->span();
         ring_->taken.store(position_, std::memory_order_relaxed);
         if (position_ - published_slots_ >= ring_->slots / 4) {
+            tidy();
             published_slots_ = position_;
             ring_->slots_free_until.store(published_slots_, std::memory_order_release);
         }
     }
 
+    /// Makes the room of the last message ready for the sender. A rank that waits calls it, so that what it sends
+    /// before that need not wait for these lines.
+    void tidy() {
+        if (untidy_bytes_ == 0) return;
+        if (untidy_slots_ > 0)
+            forget_turns();
+        else
+            take_over(untidy_, untidy_bytes_);
+        untidy_bytes_ = 0;
+    }
+
   private:
+    void release_payload(Slot *slot) {
+        if (slot->bytes() <= tidied_later) {
+            tidy();
+            untidy_ = payload(slot);
+            untidy_bytes_ = slot->bytes();
+            untidy_slots_ = slot->span() - 1;
+            untidy_position_ = position_ + 1;
+        }
+        if (slot->kind() == MessageKind::beside) return;
+        byte_position_ = slot->payload_position + whole_lines(slot->bytes());
+        if (byte_position_ - published_bytes_ >= ring_->window / 4) {
+            tidy();
+            published_bytes_ = byte_position_;
+            ring_->bytes_free_until.store(published_bytes_, std::memory_order_release);
+        }
+    }
+
+    /// Takes the lines over, too.
+    void forget_turns() {
+        for (std::uint64_t i = 0; i < untidy_slots_; i++)
+            ring_->slot(untidy_position_ + i)->turn.store(0, std::memory_order_relaxed);
+    }
+
     RingHead *ring_;
     std::uint64_t position_ = 0;
     std::uint64_t byte_position_ = 0;
     std::uint64_t published_slots_ = 0;
     std::uint64_t published_bytes_ = 0;
+    unsigned char *untidy_ = nullptr; ///< payload that has been read
+    std::uint64_t untidy_bytes_ = 0;
+    std::uint64_t untidy_slots_ = 0; ///< positions it lay in, and the first of them
+    std::uint64_t untidy_position_ = 0;
 };
 
 } // namespace volley

@@ -18,12 +18,13 @@ struct FreeAligned {
     }
 };
 
-std::unique_ptr<RingHead, FreeAligned> make_ring(std::uint32_t slots, std::uint32_t bytes, std::uint32_t window = ~0u) {
-    std::size_t size = RingHead::footprint(slots, bytes);
+std::unique_ptr<RingHead, FreeAligned> make_ring(std::uint32_t slots, std::uint32_t bytes, std::uint32_t window = ~0u,
+                                                 std::uint32_t beside = 0) {
+    std::size_t size = RingHead::footprint(slots, bytes, beside);
     void *memory = std::aligned_alloc(cache_line, size);
     std::memset(memory, 0, size);
     auto *ring = static_cast<RingHead *>(memory);
-    ring->construct(slots, bytes, window);
+    ring->construct(slots, bytes, beside, window);
     return std::unique_ptr<RingHead, FreeAligned>(ring);
 }
 
@@ -37,6 +38,10 @@ std::vector<unsigned char> contents(const RingReceiver &ring, Slot *slot) {
     const unsigned char *from = ring.payload(slot);
     return {from, from + slot->bytes()};
 }
+
+/// With payloads up to so many bytes beside their slots.
+class RingBeside : public testing::TestWithParam<std::uint32_t> {};
+INSTANTIATE_TEST_SUITE_P(Bytes, RingBeside, testing::Values(0, 64, 256));
 
 TEST(Ring, AnEmptyRingHasNoFront) {
     auto ring = make_ring(8, 1024);
@@ -78,8 +83,8 @@ TEST(Ring, AReceiverThatIsCloseBehindKeepsItSmall) {
     }
 }
 
-TEST(Ring, AReceiverMayFallBehindAndComeClose) {
-    auto ring = make_ring(64, 32768, 8192);
+TEST_P(RingBeside, AReceiverMayFallBehindAndComeClose) {
+    auto ring = make_ring(64, 32768, 8192, GetParam());
     RingSender sender(ring.get());
     RingReceiver receiver(ring.get());
     std::minstd_rand random(1);
@@ -101,8 +106,8 @@ TEST(Ring, AReceiverMayFallBehindAndComeClose) {
     }
 }
 
-TEST(Ring, EverySizeUpToTheEagerLimitArrivesWhole) {
-    auto ring = make_ring(8, 4096);
+TEST_P(RingBeside, EverySizeUpToTheEagerLimitArrivesWhole) {
+    auto ring = make_ring(16, 4096, ~0u, GetParam());
     RingSender sender(ring.get());
     RingReceiver receiver(ring.get());
     for (std::size_t size = 0; size <= sender.eager_limit(); size++) {
@@ -116,6 +121,47 @@ TEST(Ring, EverySizeUpToTheEagerLimitArrivesWhole) {
         ASSERT_EQ(contents(receiver, slot), sent) << size;
         receiver.release(slot);
     }
+}
+
+TEST(Ring, WhatLiesBesideASlotIsNeverTakenForAMessage) {
+    auto ring = make_ring(16, 4096, ~0u, 256);
+    RingSender sender(ring.get());
+    RingReceiver receiver(ring.get());
+    std::minstd_rand random(1);
+    std::uint64_t position = 0;
+    for (int i = 0; i < 10000; i++) {
+        // Lines full of the turn that their place will have the next time round.
+        std::vector<std::uint32_t> turns(16 * (1 + random() % 4));
+        for (std::size_t at = 0; at < turns.size(); at++)
+            turns[at] = Slot::turn_of(position + 1 + at / 16 + ring->slots);
+        ASSERT_TRUE(sender.send_eager({}, turns.data(), turns.size() * sizeof turns[0]));
+        Slot *slot = receiver.front();
+        ASSERT_NE(slot, nullptr);
+        ASSERT_EQ(slot->kind(), MessageKind::beside) << "the receiver is close behind";
+        ASSERT_EQ(std::memcmp(receiver.payload(slot), turns.data(), slot->bytes()), 0);
+        position += slot->span();
+        receiver.release(slot);
+        ASSERT_EQ(receiver.front(), nullptr) << "message " << i;
+    }
+}
+
+TEST(Ring, AReceiverThatIsNotCloseFindsPayloadsInTheRingOfBytes) {
+    auto ring = make_ring(16, 4096, ~0u, 256);
+    RingSender sender(ring.get());
+    auto sent = message(200, 1);
+    int messages = 0;
+    while (sender.send_eager({}, sent.data(), sent.size())) messages++;
+    // Of four lines and the slot each: one beside while half of the slots are free, the others of one slot each.
+    EXPECT_EQ(messages, 12);
+    RingReceiver receiver(ring.get());
+    for (int i = 0; i < messages; i++) {
+        Slot *slot = receiver.front();
+        ASSERT_NE(slot, nullptr);
+        EXPECT_EQ(slot->kind(), i == 0 ? MessageKind::beside : MessageKind::eager);
+        EXPECT_EQ(contents(receiver, slot), sent);
+        receiver.release(slot);
+    }
+    EXPECT_EQ(receiver.front(), nullptr);
 }
 
 TEST(Ring, AFullRingRefusesAndTakesAgainOnceRoomIsGivenBack) {
@@ -138,11 +184,11 @@ TEST(Ring, AFullRingRefusesAndTakesAgainOnceRoomIsGivenBack) {
     EXPECT_NE(receiver.front(), nullptr);
 }
 
-TEST(Ring, LargestMessagesNeverWaitForRoomThatIsFree) {
+TEST_P(RingBeside, LargestMessagesNeverWaitForRoomThatIsFree) {
     // Whatever was sent before, an emptied ring takes a message of the eager limit: unpublished room and the
     // piece skipped at the ring's end must never add up to a refusal for ever.
     std::mt19937 random(1);
-    auto ring = make_ring(16, 1024);
+    auto ring = make_ring(16, 1024, ~0u, GetParam());
     RingSender sender(ring.get());
     RingReceiver receiver(ring.get());
     std::vector<unsigned char> data(sender.eager_limit());
@@ -180,9 +226,9 @@ TEST(Ring, AReceiverThatWasLateIsGivenAChanceNowAndThen) {
     EXPECT_FALSE(sender.expects_delay());
 }
 
-TEST(Ring, TwoThreadsExchangeInOrderWithoutLossOrDamage) {
+TEST_P(RingBeside, TwoThreadsExchangeInOrderWithoutLossOrDamage) {
     constexpr unsigned messages = 100000;
-    auto ring = make_ring(16, 4096);
+    auto ring = make_ring(16, 4096, ~0u, GetParam());
     std::thread producer([&] {
         std::mt19937 random(2);
         RingSender sender(ring.get());

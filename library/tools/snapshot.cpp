@@ -214,9 +214,10 @@ class Look {
         if (!head || head->slots == 0 || head->slots > most_slots || (head->slots & (head->slots - 1)) != 0) return;
         const std::uint64_t taken = head->taken.load(relaxed);
         receiver.traffic += taken;
-        for (std::uint64_t position = taken; position < taken + head->slots; position++) {
+        for (std::uint64_t position = taken, span; position < taken + head->slots; position += span) {
             auto slot = reader_.read<Slot>(offset + sizeof(RingHead) + (position & (head->slots - 1)) * sizeof(Slot));
-            if (!slot || slot->turn.load(relaxed) != static_cast<std::uint32_t>(position + 1)) return;
+            if (!slot || slot->turn.load(relaxed) != Slot::turn_of(position)) return;
+            span = slot->span();
             result_.messages.push_back({.source = sender,
                                         .destination = receiver.rank,
                                         .tag = slot->tag,

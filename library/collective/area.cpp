@@ -36,9 +36,10 @@ CollectiveArea *take_back(int ranks, bool direct) {
         CollectiveArea *taken = area;
         area = made_areas().back();
         made_areas().pop_back();
-        std::uint32_t room_bytes = taken->room_bytes;
+        std::uint32_t room_bytes = taken->room_bytes, stage_bytes = taken->stage_bytes;
         std::memset(static_cast<void *>(taken), 0, CollectiveArea::head_bytes(ranks));
         taken->room_bytes = room_bytes;
+        taken->stage_bytes = stage_bytes;
         return taken;
     }
     return nullptr;
@@ -52,13 +53,19 @@ CollectiveArea *make_area(const Group &group) {
                                       [](std::int32_t world_rank) { return engine.may_dereference(world_rank); });
     CollectiveArea *area = take_back(ranks, direct);
     if (area == nullptr) {
-        // Rooms are a comfort; half of the arena is for what messages need.
+        // Rooms and stage are a comfort; half of the arena is for what messages need.
         std::size_t room_bytes = CollectiveArea::room_bytes_for(ranks, direct);
+        std::size_t stage_bytes = direct || room_bytes == 0 ? 0 : CollectiveArea::most_stage_bytes;
         std::uint64_t used = engine.arena->next_free.load(std::memory_order_relaxed);
-        if (used + CollectiveArea::footprint(ranks, room_bytes) > engine.arena->bytes / 2) room_bytes = 0;
-        area = static_cast<CollectiveArea *>(arena_allocate(CollectiveArea::footprint(ranks, room_bytes)));
+        auto fits = [&] {
+            return used + CollectiveArea::footprint(ranks, room_bytes, stage_bytes) <= engine.arena->bytes / 2;
+        };
+        if (!fits()) stage_bytes = 0;
+        if (!fits()) room_bytes = 0;
+        area = static_cast<CollectiveArea *>(arena_allocate(CollectiveArea::footprint(ranks, room_bytes, stage_bytes)));
         if (area == nullptr) return nullptr;
         area->room_bytes = static_cast<std::uint32_t>(room_bytes);
+        area->stage_bytes = static_cast<std::uint32_t>(stage_bytes);
     }
     area->ranks = static_cast<std::uint32_t>(ranks);
     area->direct = direct;

@@ -4,6 +4,7 @@
 #include "collective/shared.h"
 #include "core/datatype/copy.h"
 #include "core/error.h"
+#include "reach/lines.h"
 
 #include <cstring>
 
@@ -269,20 +270,38 @@ void allgather_posts(Communicator &communicator, const WaitingFor &waiting, cons
         if (i != rank) unpack_bytes(meeting.data(i, bytes), bytes, all[i]);
 }
 
-/// Whoever comes last puts all blocks together.
-void allgather_by_last(Communicator &communicator, const WaitingFor &waiting, const Block &own, const Blocks &all,
-                       Count bytes) {
-    Meeting meeting(communicator, waiting);
-    meeting.own().as<Location>() = location_of(own);
-    unsigned char *result = meeting.area().result;
-    if (meeting.arrive()) {
-        for (int i = 0; i < communicator.size(); ++i)
-            pack(typed(meeting.slot(i).as<Location>()), 0, bytes, result + i * bytes);
-        meeting.conclude();
+/// Bytes [from, to) of a block out of a place on the stage. `alone`: no other rank reads there.
+void take_from_stage(unsigned char *place, const Block &block, Count from, Count to, bool alone) {
+    char *data = nullptr;
+    auto bytes = static_cast<std::size_t>(to - from);
+    if (!alone) {
+        unpack(typed(block), from, to, place);
+    } else if (flat(block, data)) {
+        copy_taking_over(data + from, place, bytes);
     } else {
-        meeting.wait();
+        unpack(typed(block), from, to, place);
+        take_over(place, bytes);
     }
-    for (int i = 0; i < communicator.size(); ++i) unpack_bytes(result + i * bytes, bytes, all[i]);
+}
+
+void allgather_staged(Communicator &communicator, const WaitingFor &waiting, const Block &own, const Blocks &all,
+                      Count longest, bool in_place) {
+    int rank = communicator.rank(), size = communicator.size();
+    CollectiveArea &area = *communicator.area;
+    for (Count at = 0, most = area.stage_bytes; at < longest; at += most) {
+        std::uint64_t piece = communicator.staged_pieces++;
+        if (Count end = std::min(at + most, own.bytes()); at < end)
+            pack(typed(own), at, end, area.stage(static_cast<std::uint64_t>(rank), piece));
+        Meeting(communicator, waiting).meet([&] {
+            if (at == 0 && !in_place) copy_bytes(own, all[rank], own.bytes());
+        });
+        for (int i = 1; i < size; ++i) {
+            int peer = (rank + i) % size; // Not everyone from the same one at a time.
+            Block place = all[peer];
+            if (Count end = std::min(at + most, place.bytes()); at < end)
+                take_from_stage(area.stage(static_cast<std::uint64_t>(peer), piece), place, at, end, size == 2);
+        }
+    }
 }
 
 int allgather_directly(Communicator &communicator, const WaitingFor &waiting, const Block &own, const Blocks &all,
@@ -319,13 +338,12 @@ bool allgather(Communicator &communicator, int &code, const Passed &passed_own, 
     WaitingFor waiting = about(communicator, MPI_ANY_SOURCE, passed_own.count, passed_own.type);
     Count bytes = all.uniform() ? all[0].bytes() : -1;
     if (bytes == 0) return true;
-    if (bytes > 0 && Meeting::all_fit(communicator, bytes))
+    if (bytes > 0 && Meeting::fits(communicator, bytes))
         allgather_posts(communicator, waiting, own, all, bytes, in_place);
+    else if (bytes > 0 && Meeting::is_staged(communicator))
+        allgather_staged(communicator, waiting, own, all, bytes, in_place);
     else if (!communicator.area->direct)
         return false;
-    else if (bytes > 0 && !exchanges(communicator) &&
-             bytes * communicator.size() <= static_cast<Count>(CollectiveArea::by_last_bytes))
-        allgather_by_last(communicator, waiting, own, all, bytes);
     else
         code = allgather_directly(communicator, waiting, own, all, in_place);
     return true;
@@ -343,23 +361,26 @@ void alltoall_posts(Communicator &communicator, const WaitingFor &waiting, const
         if (i != rank) unpack_bytes(meeting.data(i, bytes * size) + rank * bytes, bytes, to[i]);
 }
 
-/// Whoever comes last gets everyone's blocks, row by row; each rank takes its column.
-void alltoall_by_last(Communicator &communicator, const WaitingFor &waiting, const Blocks &from, const Blocks &to,
-                      Count bytes) {
+void alltoall_staged(Communicator &communicator, const WaitingFor &waiting, const Blocks &from, const Blocks &to,
+                     Count bytes) {
     int rank = communicator.rank(), size = communicator.size();
-    Meeting meeting(communicator, waiting);
-    meeting.own().as<BlocksAt>() = {&from};
-    unsigned char *result = meeting.area().result;
-    if (meeting.arrive()) {
-        for (int i = 0; i < size; ++i) {
-            const Blocks &row = *meeting.slot(i).as<BlocksAt>().blocks;
-            for (int j = 0; j < size; ++j) pack_bytes(row[j], bytes, result + (i * size + j) * bytes);
+    CollectiveArea &area = *communicator.area;
+    Count most = area.stage_bytes / size / static_cast<Count>(cache_line) * static_cast<Count>(cache_line);
+    for (Count at = 0; at < bytes; at += most) {
+        std::uint64_t piece = communicator.staged_pieces++;
+        Count end = std::min(at + most, bytes);
+        for (int i = 1; i < size; ++i) {
+            int peer = (rank + i) % size;
+            pack(typed(from[peer]), at, end, area.stage(static_cast<std::uint64_t>(rank), piece) + peer * most);
         }
-        meeting.conclude();
-    } else {
-        meeting.wait();
+        Meeting(communicator, waiting).meet([&] {
+            if (at == 0) copy_bytes(from[rank], to[rank], bytes);
+        });
+        for (int i = 1; i < size; ++i) {
+            int peer = (rank + i) % size;
+            take_from_stage(area.stage(static_cast<std::uint64_t>(peer), piece) + rank * most, to[peer], at, end, true);
+        }
     }
-    for (int i = 0; i < size; ++i) unpack_bytes(result + (i * size + rank) * bytes, bytes, to[i]);
 }
 
 int alltoall_directly(Communicator &communicator, const WaitingFor &waiting, const Blocks &from, const Blocks &to) {
@@ -390,13 +411,12 @@ bool alltoall(Communicator &communicator, int &code, const PassedAll &passed_fro
     WaitingFor waiting = about(communicator, MPI_ANY_SOURCE, 0, MPI_DATATYPE_NULL);
     Count bytes = from.uniform() ? from[0].bytes() : -1, size = communicator.size();
     if (bytes == 0) return true;
-    if (bytes > 0 && Meeting::all_fit(communicator, bytes * size))
+    if (bytes > 0 && Meeting::fits(communicator, bytes * size))
         alltoall_posts(communicator, waiting, from, to, bytes);
+    else if (bytes > 0 && Meeting::is_staged(communicator))
+        alltoall_staged(communicator, waiting, from, to, bytes);
     else if (!communicator.area->direct)
         return false;
-    else if (bytes > 0 && !exchanges(communicator) &&
-             bytes * size * size <= static_cast<Count>(CollectiveArea::by_last_bytes))
-        alltoall_by_last(communicator, waiting, from, to, bytes);
     else
         code = alltoall_directly(communicator, waiting, from, to);
     return true;

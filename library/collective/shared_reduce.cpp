@@ -2,6 +2,7 @@
 #include "collective/algorithms.h"
 #include "collective/area.h"
 #include "collective/shared.h"
+#include "reach/lines.h"
 
 #include <algorithm>
 #include <cstring>
@@ -96,13 +97,11 @@ void reduce_slice(Shared &shared, Meeting &meeting, Count begin, Count end, Deli
     }
 }
 
-/// This rank's even part of a vector, cut at cache lines.
-std::pair<Count, Count> own_slice(const Shared &shared) {
+/// A rank's even part of a vector, cut at cache lines.
+std::pair<Count, Count> slice_of(const Shared &shared, Count count, int rank) {
     Count line = std::max<Count>(1, static_cast<Count>(cache_line) / shared.extent());
-    Count lines = (shared.count + line - 1) / line, size = shared.communicator.size();
-    Count rank = shared.communicator.rank();
-    return {std::min(shared.count, lines * rank / size * line),
-            std::min(shared.count, lines * (rank + 1) / size * line)};
+    Count lines = (count + line - 1) / line, size = shared.communicator.size();
+    return {std::min(count, lines * rank / size * line), std::min(count, lines * (rank + 1) / size * line)};
 }
 
 void allreduce_posts(Shared &shared) {
@@ -140,7 +139,7 @@ void allreduce_directly(Shared &shared) {
     Meeting meeting(shared.communicator, shared.waiting);
     meeting.own().as<Buffers>() = shared.buffers;
     meeting.meet();
-    auto [begin, end] = own_slice(shared);
+    auto [begin, end] = slice_of(shared, shared.count, shared.communicator.rank());
     int rank = shared.communicator.rank(), size = shared.communicator.size();
     reduce_slice(shared, meeting, begin, end, [&](const void *piece, Count at, Count bytes) {
         for (int i = 0; i < size; ++i)
@@ -163,11 +162,77 @@ void reduce_directly(Shared &shared, int root) {
     Meeting meeting(shared.communicator, shared.waiting);
     meeting.own().as<Buffers>() = shared.buffers;
     meeting.meet();
-    auto [begin, end] = own_slice(shared);
+    auto [begin, end] = slice_of(shared, shared.count, shared.communicator.rank());
     char *result = meeting.slot(root).as<Buffers>().result;
     reduce_slice(shared, meeting, begin, end,
                  [&](const void *piece, Count at, Count bytes) { copy_bytes(result + at, piece, bytes); });
     Meeting(shared.communicator, shared.waiting).meet();
+}
+
+/// A piece of the vector on the stage.
+struct StagedPiece {
+    Shared &shared;
+    Count first, length;  ///< elements
+    std::uint64_t number; ///< of the piece
+
+    char *place(int rank) {
+        CollectiveArea &area = *shared.communicator.area;
+        return reinterpret_cast<char *>(area.stage(static_cast<std::uint64_t>(rank), number));
+    }
+    char *result() {
+        return shared.buffers.result + first * shared.extent();
+    }
+};
+
+/// This rank's slice, which nobody else reads until all meet again. It goes to the result, if that is wanted here, and
+/// to where the own operands of the slice were, if it is wanted elsewhere.
+void join_slice(StagedPiece piece, bool wanted_here, bool wanted_elsewhere) {
+    Shared &shared = piece.shared;
+    int rank = shared.communicator.rank(), size = shared.communicator.size();
+    Count extent = shared.extent(), most = piece_bytes / extent;
+    alignas(cache_line) unsigned char joined[piece_bytes];
+    auto [begin, end] = slice_of(shared, piece.length, rank);
+    for (Count first = begin; first < end; first += most) {
+        Count at = first * extent, length = std::min(most, end - first), bytes = length * extent;
+        join_all(shared, size, joined, length, [&](int i) { return static_cast<const void *>(piece.place(i) + at); });
+        for (int i = 0; i < size; ++i)
+            if (i != rank)
+                take_over(reinterpret_cast<unsigned char *>(piece.place(i) + at), static_cast<std::size_t>(bytes));
+        if (wanted_elsewhere) copy_bytes(piece.place(rank) + at, joined, bytes);
+        if (wanted_here) copy_bytes(piece.result() + at, joined, bytes);
+    }
+}
+
+/// The other ranks' slices of the result. `alone`: no other rank reads them.
+void take_slices(StagedPiece piece, bool alone) {
+    Shared &shared = piece.shared;
+    int rank = shared.communicator.rank(), size = shared.communicator.size();
+    for (int i = 1; i < size; ++i) {
+        int peer = (rank + i) % size;
+        auto [begin, end] = slice_of(shared, piece.length, peer);
+        Count at = begin * shared.extent(), bytes = (end - begin) * shared.extent();
+        char *from = piece.place(peer) + at;
+        if (alone)
+            copy_taking_over(piece.result() + at, reinterpret_cast<unsigned char *>(from),
+                             static_cast<std::size_t>(bytes));
+        else
+            copy_bytes(piece.result() + at, from, bytes);
+    }
+}
+
+/// Piece by piece: all bring their operands to the stage, each joins a slice of them, and the root, or all
+/// (MPI_ANY_SOURCE), take the others' slices.
+void reduce_staged(Shared &shared, int root) {
+    bool all = root == MPI_ANY_SOURCE, wanted_here = all || root == shared.communicator.rank();
+    Count extent = shared.extent(), most = shared.communicator.area->stage_bytes / extent;
+    for (Count first = 0; first < shared.count; first += most) {
+        StagedPiece piece{shared, first, std::min(most, shared.count - first), shared.communicator.staged_pieces++};
+        copy_bytes(piece.place(shared.communicator.rank()), shared.buffers.own + first * extent, piece.length * extent);
+        Meeting(shared.communicator, shared.waiting).meet();
+        join_slice(piece, wanted_here, all || !wanted_here);
+        Meeting(shared.communicator, shared.waiting).meet();
+        if (wanted_here) take_slices(piece, !all || shared.communicator.size() == 2);
+    }
 }
 
 Shared make_shared(Communicator &communicator, Operation &operation, const Block &own, char *result, int root,
@@ -218,6 +283,8 @@ bool shared_allreduce(Communicator &communicator, int &code, const PassedOperand
         make_shared(communicator, operation, own, static_cast<char *>(passed.result), MPI_ANY_SOURCE, passed.type);
     if (Meeting::all_fit(communicator, shared.bytes()))
         allreduce_posts(shared);
+    else if (Meeting::is_staged(communicator))
+        reduce_staged(shared, MPI_ANY_SOURCE);
     else if (!communicator.area->direct)
         return false;
     else if (is_for_last(communicator, shared.bytes()))
@@ -246,6 +313,8 @@ bool shared_reduce(Communicator &communicator, int &code, const PassedOperands &
     Shared shared = make_shared(communicator, operation, own, result.address, root, passed.type);
     if (Meeting::fits(communicator, shared.bytes()))
         reduce_posts(shared, root);
+    else if (Meeting::is_staged(communicator) && !exchanges(communicator)) // for a pair, messages are quicker
+        reduce_staged(shared, root);
     else if (!communicator.area->direct)
         return false;
     else if (is_for_last(communicator, shared.bytes()))
@@ -292,7 +361,7 @@ bool shared_scan(Communicator &communicator, int &code, const PassedOperands &pa
     if (code != MPI_SUCCESS || own.count == 0) return true;
     Shared shared =
         make_shared(communicator, operation, own, static_cast<char *>(passed.result), MPI_ANY_SOURCE, passed.type);
-    if (!Meeting::all_fit(communicator, shared.bytes())) return false;
+    if (!Meeting::fits(communicator, shared.bytes())) return false;
     Meeting meeting(communicator, shared.waiting);
     copy_bytes(meeting.own_data(shared.bytes()), shared.buffers.own, shared.bytes());
     meeting.meet();

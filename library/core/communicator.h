@@ -119,6 +119,7 @@ class Communicator final : public Object {
     Communicator *local_communicator = nullptr; ///< of an intercommunicator: its local group alone, hidden
     CollectiveArea *area = nullptr;             ///< collective/area.h
     std::uint64_t meetings = 0;                 ///< of this rank in `area`
+    std::uint64_t staged_pieces = 0;            ///< that went through its stage (collective/area.h)
     std::uint64_t counted_meetings = 0;         ///< those of them in which arrivals are counted
     std::uint64_t entered_by_all = 0;           ///< the last meeting that all ranks are known to have entered
     std::uint64_t entered_told = 0;             ///< the last that all others know, or can see, this rank has entered

@@ -11,7 +11,7 @@ import pytest
 from ..conftest import MODES, SIZES, MpiProgram, MpiRun
 
 PROGRAMS = Path(__file__).parent / "programs"
-SOURCES = ["data", "reduce", "inter", "neighbours", "outstanding", "sequence", "threads", "errors"]
+SOURCES = ["data", "reduce", "large", "inter", "neighbours", "outstanding", "sequence", "threads", "errors"]
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -23,7 +23,7 @@ def test_program(source: str, ranks: int, mode: str, mpi_program: MpiProgram, mp
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(("ranks", "cores"), [(3, 3), (5, 5), (8, 8), (4, 1)])
-@pytest.mark.parametrize("source", ["data", "reduce", "sequence", "threads"])
+@pytest.mark.parametrize("source", ["data", "reduce", "large", "sequence", "threads"])
 def test_ranks_that_take_it_for_granted_how_many_cores_there_are(
     source: str, ranks: int, cores: int, mode: str, mpi_program: MpiProgram, mpirun: MpiRun
 ) -> None:
@@ -32,7 +32,7 @@ def test_ranks_that_take_it_for_granted_how_many_cores_there_are(
     mpirun("-genv", "VOLLEY_CPUS", cores, "--ranks", mode, "-n", ranks, program)
 
 
-@pytest.mark.parametrize("source", ["data", "reduce", "sequence"])
+@pytest.mark.parametrize("source", ["data", "reduce", "large", "sequence"])
 def test_ranks_of_both_kinds(source: str, mpi_program: MpiProgram, mpirun: MpiRun) -> None:
     """A rank started through a shell is a process of its own among ranks that share an address space."""
     program = mpi_program(PROGRAMS / f"{source}.cpp")

@@ -220,19 +220,74 @@ void take_slices(StagedPiece piece, bool alone) {
     }
 }
 
-/// Piece by piece: all bring their operands to the stage, each joins a slice of them, and the root, or all
-/// (MPI_ANY_SOURCE), take the others' slices.
-void reduce_staged(Shared &shared, int root) {
-    bool all = root == MPI_ANY_SOURCE, wanted_here = all || root == shared.communicator.rank();
+/// All bring their operands to the stage, piece by piece; when those of a piece are there, `work` is called.
+template <class Work> void for_staged_pieces(Shared &shared, Work &&work) {
     Count extent = shared.extent(), most = shared.communicator.area->stage_bytes / extent;
     for (Count first = 0; first < shared.count; first += most) {
         StagedPiece piece{shared, first, std::min(most, shared.count - first), shared.communicator.staged_pieces++};
         copy_bytes(piece.place(shared.communicator.rank()), shared.buffers.own + first * extent, piece.length * extent);
         Meeting(shared.communicator, shared.waiting).meet();
+        work(piece);
+    }
+}
+
+/// Each joins a slice, and the root, or all (MPI_ANY_SOURCE), take the others' slices.
+void reduce_staged(Shared &shared, int root) {
+    bool all = root == MPI_ANY_SOURCE, wanted_here = all || root == shared.communicator.rank();
+    for_staged_pieces(shared, [&](StagedPiece piece) {
         join_slice(piece, wanted_here, all || !wanted_here);
         Meeting(shared.communicator, shared.waiting).meet();
         if (wanted_here) take_slices(piece, !all || shared.communicator.size() == 2);
+    });
+}
+
+/// This rank's slice of everyone's prefix, joined in the order of ranks. `operands(i)` and `result(i)` are where rank
+/// i's begin, which may be the same place; the first rank's result of an exclusive scan is left alone.
+template <class Operands, class Result>
+void scan_slice(const Shared &shared, Count count, bool exclusive, Operands &&operands, Result &&result) {
+    int size = shared.communicator.size();
+    Count extent = shared.extent(), most = piece_bytes / extent;
+    alignas(cache_line) unsigned char buffers[2][piece_bytes];
+    auto [begin, end] = slice_of(shared, count, shared.communicator.rank());
+    for (Count first = begin; first < end; first += most) {
+        Count at = first * extent, length = std::min(most, end - first), bytes = length * extent;
+        unsigned char *prefix = buffers[0], *next = buffers[1];
+        copy_bytes(prefix, operands(0) + at, bytes);
+        if (!exclusive) copy_bytes(result(0) + at, prefix, bytes);
+        for (int i = 1; i < size; ++i) {
+            shared.reduction.join(prefix, operands(i) + at, next, length);
+            copy_bytes(result(i) + at, exclusive ? prefix : next, bytes);
+            std::swap(prefix, next);
+        }
     }
+}
+
+void scan_directly(Shared &shared, bool exclusive) {
+    Meeting meeting(shared.communicator, shared.waiting);
+    meeting.own().as<Buffers>() = shared.buffers;
+    meeting.meet();
+    scan_slice(
+        shared, shared.count, exclusive, [&](int i) { return meeting.slot(i).as<Buffers>().own; },
+        [&](int i) { return meeting.slot(i).as<Buffers>().result; });
+    Meeting(shared.communicator, shared.waiting).meet();
+}
+
+void scan_staged(Shared &shared, bool exclusive) {
+    int rank = shared.communicator.rank();
+    for_staged_pieces(shared, [&](StagedPiece piece) {
+        auto place = [&](int i) { return piece.place(i); };
+        scan_slice(shared, piece.length, exclusive, place, place);
+        Meeting(shared.communicator, shared.waiting).meet();
+        if (rank > 0 || !exclusive) copy_bytes(piece.result(), piece.place(rank), piece.length * shared.extent());
+    });
+}
+
+void scan_posts(Shared &shared, bool exclusive) {
+    Meeting meeting(shared.communicator, shared.waiting);
+    copy_bytes(meeting.own_data(shared.bytes()), shared.buffers.own, shared.bytes());
+    meeting.meet();
+    int sources = shared.communicator.rank() + (exclusive ? 0 : 1);
+    if (sources > 0) join_posts(shared, meeting, sources, shared.buffers.result);
 }
 
 Shared make_shared(Communicator &communicator, Operation &operation, const Block &own, char *result, int root,
@@ -353,7 +408,6 @@ bool shared_reduce_scatter(Communicator &communicator, int &code, const PassedOp
     return true;
 }
 
-/// Small operands only: everyone takes what it needs from the slots.
 bool shared_scan(Communicator &communicator, int &code, const PassedOperands &passed, Operation &operation,
                  bool exclusive) {
     if (!is_suitable(communicator, operation)) return false;
@@ -361,13 +415,14 @@ bool shared_scan(Communicator &communicator, int &code, const PassedOperands &pa
     if (code != MPI_SUCCESS || own.count == 0) return true;
     Shared shared =
         make_shared(communicator, operation, own, static_cast<char *>(passed.result), MPI_ANY_SOURCE, passed.type);
-    if (!Meeting::fits(communicator, shared.bytes())) return false;
-    Meeting meeting(communicator, shared.waiting);
-    copy_bytes(meeting.own_data(shared.bytes()), shared.buffers.own, shared.bytes());
-    meeting.meet();
-    int sources = communicator.rank() + (exclusive ? 0 : 1);
-    if (sources == 0) return true;
-    join_posts(shared, meeting, sources, shared.buffers.result);
+    if (Meeting::fits(communicator, shared.bytes()))
+        scan_posts(shared, exclusive);
+    else if (communicator.area->direct)
+        scan_directly(shared, exclusive);
+    else if (Meeting::is_staged(communicator))
+        scan_staged(shared, exclusive);
+    else
+        return false;
     return true;
 }
 

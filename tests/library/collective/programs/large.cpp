@@ -103,6 +103,22 @@ template <class Element> static void reduce(int turn, MPI_Datatype type, MPI_Op 
     }
 }
 
+static void scan(int turn) {
+    int count = length();
+    bool in_place = draw(0, 3) == 0, exclusive = draw(0, 1) == 0;
+    std::vector<int> own(static_cast<std::size_t>(count)), result(own.size(), untouched);
+    for (int i = 0; i < count; ++i) own[static_cast<std::size_t>(i)] = value(world_rank, turn, i);
+    if (in_place) result = own;
+    const void *sent = in_place ? MPI_IN_PLACE : static_cast<const void *>(own.data());
+    (exclusive ? MPI_Exscan : MPI_Scan)(sent, result.data(), count, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    for (int i = 0; i < count; ++i) {
+        auto at = static_cast<std::size_t>(i);
+        int ranks = world_rank + (exclusive ? 0 : 1), wanted = ranks > 0 ? 0 : in_place ? own[at] : untouched;
+        for (int rank = 0; rank < ranks; ++rank) wanted += value(rank, turn, i);
+        expect(result[at], wanted, where(exclusive ? "MPI_Exscan" : "MPI_Scan", turn), i);
+    }
+}
+
 struct ShortAndInt {
     short value;
     int rank;
@@ -110,9 +126,9 @@ struct ShortAndInt {
 
 int main(int argc, char **argv) {
     begin(&argc, &argv);
-    for (int turn = 0; turn < 60; ++turn) {
+    for (int turn = 0; turn < 80; ++turn) {
         be_late(draw(0, 2 * world_size));
-        switch (draw(0, 4)) {
+        switch (draw(0, 5)) {
         case 0:
             allgather(turn);
             break;
@@ -124,6 +140,9 @@ int main(int argc, char **argv) {
             break;
         case 3:
             reduce<int>(turn, MPI_INT, MPI_SUM);
+            break;
+        case 4:
+            scan(turn);
             break;
         default:
             reduce<ShortAndInt>(turn, MPI_SHORT_INT, MPI_MAXLOC);

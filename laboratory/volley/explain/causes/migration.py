@@ -24,6 +24,7 @@ from volley.explain.scene import Scene
 from volley.explain.surroundings import affinity, reachable_cpus
 from volley.machine_facts import usable_cpus
 from volley.results import Launch
+from volley.units import format_ratio
 
 MOVING = 2.0
 """Migrations a second, of all ranks, from which on they may matter."""
@@ -88,8 +89,8 @@ class Migration(Cause):
         said = (
             f"With {arm.name}, the effect {contrast.outcome} ({contrast.words()}).",
             f"As found, {found.waiting_words()}{_moved(found)}; so, {changed.waiting_words()}{_moved(changed)}.",
-            f"Context switches per operation: {found.per_operation_mean:.3g} as found, "
-            f"{changed.per_operation_mean:.3g} so.",
+            f"Context switches per operation: {format_ratio(found.per_operation_mean)} as found, "
+            f"{format_ratio(changed.per_operation_mean)} so.",
         )
         return Examination(
             contrast.removed,

@@ -22,6 +22,7 @@ from volley.explain.occupancy import occupancy, timely
 from volley.explain.scene import Scene
 from volley.explain.surroundings import affinity, reachable_cpus
 from volley.machine_facts import usable_cpus
+from volley.units import format_ratio
 
 FEWER = 0.2
 """Context switches per operation have fallen if at most this share of them is left."""
@@ -54,7 +55,7 @@ class MoreRanksThanCores(Cause):
             weight *= 0.5  # the machine has enough of them: then it is the binding
         reasons = (
             f"{finding.ranks} ranks share {scene.cores} cores; {seen.waiting_words()}.",
-            f"There were {seen.per_operation:.3g} context switches per operation.",
+            f"There were {format_ratio(seen.per_operation)} context switches per operation.",
         )
         return Suspicion(weight, reasons)
 
@@ -81,8 +82,8 @@ def _fewer_ranks(case: Case, cores: int) -> Examination:
     switches = before.per_operation > 0 and after.per_operation <= FEWER * before.per_operation
     said = [
         f"With {fewer.arm.name}, the effect {contrast.outcome} ({contrast.words()}).",
-        f"Context switches per operation: {before.per_operation:.3g} as found, {after.per_operation:.3g} with "
-        f"{fewer.arm.name}.",
+        f"Context switches per operation: {format_ratio(before.per_operation)} as found, "
+        f"{format_ratio(after.per_operation)} with {fewer.arm.name}.",
     ]
     again = _shows_again(case, crowded, said)
     counter = False if not switches or again is False else again

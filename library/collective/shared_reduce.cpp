@@ -309,9 +309,22 @@ Block check(const PassedOperands &passed, Operation &operation, int &code) {
     return own;
 }
 
-/// Each rank reduces its slice, from `begin` on. In place, the result would lie where others still read: it is set
-/// aside.
-void reduce_scatter(Shared &shared, Count begin, bool in_place) {
+/// Slices so small that all operands are posted. In place, the own ones are read where they are posted.
+template <class Begin> void reduce_scatter_posts(Shared &shared, Begin &&begin, bool in_place) {
+    int rank = shared.communicator.rank(), size = shared.communicator.size();
+    Count bytes = begin(size) * shared.extent(), at = begin(rank) * shared.extent();
+    Meeting meeting(shared.communicator, shared.waiting);
+    copy_bytes(meeting.own_data(bytes), shared.buffers.own, bytes);
+    meeting.meet();
+    if (shared.count == 0) return; // maybe nullptr
+    join_all(shared, size, shared.buffers.result, shared.count, [&](int i) -> const void * {
+        if (i == rank && !in_place) return shared.buffers.own + at;
+        return meeting.data(i, bytes) + at;
+    });
+}
+
+/// Each rank reduces its slice. In place, the result would lie where others still read: it is set aside.
+void reduce_scatter_directly(Shared &shared, Count begin, bool in_place) {
     std::vector<char> aside;
     char *result = shared.buffers.result;
     if (in_place) {
@@ -326,6 +339,47 @@ void reduce_scatter(Shared &shared, Count begin, bool in_place) {
                  [&](const void *piece, Count at, Count bytes) { copy_bytes(result + at - start, piece, bytes); });
     Meeting(shared.communicator, shared.waiting).meet();
     if (shared.count > 0) copy_bytes(shared.buffers.result, result, shared.bytes());
+}
+
+/// A piece is as much of each slice as there is room for on the stage. In place, what the result of a piece is written
+/// over has gone to the stage with this piece or before: no element lies further from the beginning of its slice than
+/// from that of the vector.
+template <class Begin> void reduce_scatter_staged(Shared &shared, Begin &&begin) {
+    int rank = shared.communicator.rank(), size = shared.communicator.size();
+    CollectiveArea &area = *shared.communicator.area;
+    Count extent = shared.extent(), longest = 0, most = area.stage_bytes / size / extent;
+    for (int i = 0; i < size; ++i) longest = std::max(longest, begin(i + 1) - begin(i));
+    for (Count first = 0; first < longest; first += most) {
+        std::uint64_t number = shared.communicator.staged_pieces++;
+        auto part_of = [&](int i) { return std::min(most, begin(i + 1) - begin(i) - first); };
+        auto place = [&](int i, int slice) {
+            return area.stage(static_cast<std::uint64_t>(i), number) + slice * most * extent;
+        };
+        for (int i = 0; i < size; ++i)
+            if (Count length = part_of(i); length > 0)
+                copy_bytes(place(rank, i), shared.buffers.own + (begin(i) + first) * extent, length * extent);
+        Meeting(shared.communicator, shared.waiting).meet();
+        Count length = part_of(rank);
+        if (length <= 0) continue;
+        join_all(shared, size, shared.buffers.result + first * extent, length,
+                 [&](int i) { return static_cast<const void *>(place(i, rank)); });
+        for (int i = 0; i < size; ++i)
+            if (i != rank) take_over(place(i, rank), static_cast<std::size_t>(length * extent));
+    }
+}
+
+/// `begin(i)` is where rank i's slice begins, in elements, and where the one before ends. False if it was not done.
+template <class Begin> bool reduce_scatter(Shared &shared, Begin &&begin, bool in_place) {
+    const Communicator &communicator = shared.communicator;
+    if (Meeting::fits(communicator, begin(communicator.size()) * shared.extent()))
+        reduce_scatter_posts(shared, begin, in_place);
+    else if (communicator.area->direct)
+        reduce_scatter_directly(shared, begin(communicator.rank()), in_place);
+    else if (Meeting::is_staged(communicator))
+        reduce_scatter_staged(shared, begin);
+    else
+        return false;
+    return true;
 }
 
 } // namespace
@@ -381,18 +435,17 @@ bool shared_reduce(Communicator &communicator, int &code, const PassedOperands &
 
 bool shared_reduce_scatter_block(Communicator &communicator, int &code, const PassedOperands &passed,
                                  Operation &operation) {
-    if (!is_suitable(communicator, operation) || !communicator.area->direct) return false;
+    if (!is_suitable(communicator, operation)) return false;
     Block own = check(passed, operation, code);
     if (code != MPI_SUCCESS || own.count == 0) return true;
     Shared shared =
         make_shared(communicator, operation, own, static_cast<char *>(passed.result), MPI_ANY_SOURCE, passed.type);
-    reduce_scatter(shared, communicator.rank() * own.count, passed.own == MPI_IN_PLACE);
-    return true;
+    return reduce_scatter(shared, [&](int i) { return i * own.count; }, passed.own == MPI_IN_PLACE);
 }
 
 bool shared_reduce_scatter(Communicator &communicator, int &code, const PassedOperands &passed, CountArray counts,
                            Operation &operation) {
-    if (!is_suitable(communicator, operation) || !communicator.area->direct) return false;
+    if (!is_suitable(communicator, operation)) return false;
     Arguments arguments;
     arguments.counts("recvcount", counts, communicator.size());
     code = arguments.code();
@@ -404,8 +457,8 @@ bool shared_reduce_scatter(Communicator &communicator, int &code, const PassedOp
     if (code != MPI_SUCCESS || slices.total() == 0) return true;
     Shared shared =
         make_shared(communicator, operation, own, static_cast<char *>(passed.result), MPI_ANY_SOURCE, passed.type);
-    reduce_scatter(shared, slices.begin[static_cast<std::size_t>(communicator.rank())], passed.own == MPI_IN_PLACE);
-    return true;
+    auto begin = [&](int i) { return slices.begin[static_cast<std::size_t>(i)]; };
+    return reduce_scatter(shared, begin, passed.own == MPI_IN_PLACE);
 }
 
 bool shared_scan(Communicator &communicator, int &code, const PassedOperands &passed, Operation &operation,

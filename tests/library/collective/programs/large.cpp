@@ -119,6 +119,33 @@ static void scan(int turn) {
     }
 }
 
+/// Slices of the same or of different lengths, some of them empty.
+static void reduce_scatter(int turn) {
+    bool even = draw(0, 1) == 0, in_place = draw(0, 3) == 0;
+    std::vector<int> counts(static_cast<std::size_t>(world_size), length());
+    if (!even)
+        for (int &count : counts) count = draw(0, 3) == 0 ? 0 : length();
+    int mine = counts[static_cast<std::size_t>(world_rank)], begin = 0, total = 0;
+    for (int rank = 0; rank < world_size; ++rank) {
+        if (rank == world_rank) begin = total;
+        total += counts[static_cast<std::size_t>(rank)];
+    }
+    std::vector<int> own(static_cast<std::size_t>(total)),
+        result(in_place ? own.size() : static_cast<std::size_t>(mine));
+    for (int i = 0; i < total; ++i) own[static_cast<std::size_t>(i)] = value(world_rank, turn, i);
+    if (in_place) result = own;
+    const void *sent = in_place ? MPI_IN_PLACE : static_cast<const void *>(own.data());
+    if (even)
+        MPI_Reduce_scatter_block(sent, result.data(), mine, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    else
+        MPI_Reduce_scatter(sent, result.data(), counts.data(), MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    for (int i = 0; i < mine; ++i) {
+        int wanted = 0;
+        for (int rank = 0; rank < world_size; ++rank) wanted += value(rank, turn, begin + i);
+        expect(result[static_cast<std::size_t>(i)], wanted, where("MPI_Reduce_scatter", turn), i);
+    }
+}
+
 struct ShortAndInt {
     short value;
     int rank;
@@ -126,9 +153,9 @@ struct ShortAndInt {
 
 int main(int argc, char **argv) {
     begin(&argc, &argv);
-    for (int turn = 0; turn < 80; ++turn) {
+    for (int turn = 0; turn < 100; ++turn) {
         be_late(draw(0, 2 * world_size));
-        switch (draw(0, 5)) {
+        switch (draw(0, 6)) {
         case 0:
             allgather(turn);
             break;
@@ -143,6 +170,9 @@ int main(int argc, char **argv) {
             break;
         case 4:
             scan(turn);
+            break;
+        case 5:
+            reduce_scatter(turn);
             break;
         default:
             reduce<ShortAndInt>(turn, MPI_SHORT_INT, MPI_MAXLOC);

@@ -87,7 +87,7 @@ class Messages {
     struct Parked {
         Transfer *transfer;
         void *block; ///< of the arena, or nullptr
-        std::size_t bytes;
+        int receiver;
     };
     struct Fetch {
         Receive *receive;
@@ -104,6 +104,8 @@ class Messages {
     void *allocate_block(const Send &send);
     void finish(Send &send);
     void collect_parked();
+    void take_back(const Transfer &transfer, int receiver, void *block);
+    void keep_block(Transfer &transfer);
 
     Channels::Handled arrive(int sender, RingReceiver &ring, Slot *slot, bool may_leave);
     static Count accept(Receive &receive, int source, int tag, Count bytes);
@@ -133,6 +135,7 @@ class Messages {
     std::vector<Parked> parked_; ///< their messages lie in the arena or are cancelled; the receiver has not come yet
     std::vector<Fetch> fetches_; ///< wait for their sender to provide the data
     ArenaHeap heap_;
+    std::vector<int> blocks_kept_; ///< of those that came from a rank, less those of this one's that it has kept
     // What the kernel has said when other processes' memory was to be read or written.
     bool direct_refused_ = false;
     bool direct_granted_ = false;

@@ -213,6 +213,7 @@ bool Messages::deliver(Receive &receive, int source, int tag, Transfer &transfer
                 relay_pace_.watch(bytes, copy);
             else
                 copy();
+            keep_block(transfer);
             release(transfer);
             finish(receive);
             return true;
@@ -259,6 +260,20 @@ void Messages::follow(Transfer &transfer, const Receive &receive, Count bytes) {
         });
         if (there > from) copy_out(reinterpret_cast<unsigned char *>(transfer.address) + from, receive, from, there);
     }
+}
+
+/// Where lines migrate, those of the block are at this rank's core now: what it sends next goes there without waiting
+/// for them, and they cross over once per message, not twice. Neither of two ranks has more than one block of the
+/// other's too many.
+void Messages::keep_block(Transfer &transfer) {
+    auto bytes = static_cast<std::size_t>(transfer.bytes);
+    if (!engine.has_own_core() || bytes > ArenaHeap::most_adopted || transfer.sender == engine.rank) return;
+    if (!parked_.empty()) collect_parked(); // the peer may have kept one meanwhile
+    int &kept = blocks_kept_[static_cast<std::size_t>(transfer.sender)];
+    if (kept > 0) return;
+    kept++;
+    transfer.kept = 1;
+    heap_.adopt(reinterpret_cast<void *>(transfer.address), bytes);
 }
 
 LinePace &Messages::pace_of(Count bytes) {
@@ -374,6 +389,7 @@ bool Messages::progress() {
 void Messages::prepare() {
     channels.prepare(*engine.job, engine.rank, engine.ranks);
     queues_.assign(static_cast<std::size_t>(engine.ranks), {});
+    blocks_kept_.assign(static_cast<std::size_t>(engine.ranks), 0);
 }
 
 } // namespace volley

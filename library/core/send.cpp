@@ -144,6 +144,7 @@ bool Messages::announce(Send &send) {
         transfer->refused.store(0, std::memory_order_relaxed);
         transfer->moved.store(0, std::memory_order_relaxed);
         transfer->quick = 0;
+        transfer->kept = 0;
     }
     bool is_tried = !moves && send.mode != SendMode::synchronous;
     send.transfer->watched = is_tried && ring.is_watched(static_cast<std::size_t>(send.bytes));
@@ -186,7 +187,7 @@ void Messages::move_to_arena(Send &send, void *block, TransferState then) {
         send.block = block;
         return;
     }
-    parked_.push_back({&transfer, block, static_cast<std::size_t>(send.bytes)});
+    parked_.push_back({&transfer, block, send.world_rank});
     announced_.remove(send);
     finish(send);
 }
@@ -217,7 +218,7 @@ bool Messages::check(Send &send) {
         if (!send.block) channels.to(send.world_rank).in_time();
         if (transfer.watched) channels.to(send.world_rank).learn(transfer.quick != 0 && send.looks <= looks_when_quick);
         free_transfers_.push_back(&transfer);
-        if (send.block) heap_.release(send.block, static_cast<std::size_t>(send.bytes));
+        if (send.block) take_back(transfer, send.world_rank, send.block);
         finish(send);
         return true;
     case TransferState::shared:
@@ -255,7 +256,7 @@ bool Messages::cancel(Send &send) {
     } else {
         if (!send.transfer || !send.transfer->claim(TransferState::cancelled)) return false;
         announced_.remove(send);
-        parked_.push_back({send.transfer, nullptr, 0});
+        parked_.push_back({send.transfer, nullptr, send.world_rank});
     }
     send.cancelled = true;
     finish(send);
@@ -287,10 +288,18 @@ bool Messages::drain_queues() {
     return moved;
 }
 
+/// The block of a transfer that is done, unless its receiver keeps it.
+void Messages::take_back(const Transfer &transfer, int receiver, void *block) {
+    auto bytes = static_cast<std::size_t>(transfer.bytes);
+    if (transfer.kept == 0) return heap_.release(block, bytes);
+    heap_.forget(bytes);
+    blocks_kept_[static_cast<std::size_t>(receiver)]--;
+}
+
 void Messages::collect_parked() {
     std::erase_if(parked_, [&](Parked &parked) {
         if (parked.transfer->state.load(std::memory_order_acquire) != TransferState::done) return false;
-        if (parked.block) heap_.release(parked.block, parked.bytes);
+        if (parked.block) take_back(*parked.transfer, parked.receiver, parked.block);
         free_transfers_.push_back(parked.transfer);
         return true;
     });

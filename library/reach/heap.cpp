@@ -10,10 +10,8 @@
 namespace volley {
 namespace {
 
-/// Blocks up to here keep their pages: touching 256 new ones costs more than copying into them.
-constexpr std::size_t keeps_pages = 1 << 20;
-/// Of larger ones so many bytes in all: where the kernel refuses to copy, a message of 2 MiB takes 1.6 ms with
-/// new pages each time, 0.3 ms with old ones (bench/messages.cpp).
+/// Of larger blocks than keep their pages so many bytes in all: where the kernel refuses to copy, a message of 2 MiB
+/// takes 1.6 ms with new pages each time, 0.3 ms with old ones (bench/messages.cpp).
 constexpr std::size_t most_kept = 32 << 20;
 
 constexpr std::uintptr_t page = 4096;

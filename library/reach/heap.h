@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Blocks of the arena for messages that wait there. Each rank hands out and takes back its own; others only read.
+/// Blocks of the arena for messages that wait there. Each rank hands out and takes back its own; others only read. A
+/// block may go over to the rank that has read it.
 #pragma once
 
 #include <algorithm>
@@ -16,6 +17,18 @@ class ArenaHeap {
     void *allocate(std::size_t bytes);
     /// Takes back what allocate(bytes) gave. Large blocks give their pages back to the system once many are kept.
     void release(void *block, std::size_t bytes);
+    /// Another rank has kept what allocate(bytes) gave.
+    void forget(std::size_t bytes) {
+        in_use_ -= block_size(bytes);
+    }
+    /// Keeps a block that another rank's allocate(bytes) gave: it is the next to be handed out. Precondition: that one
+    /// forgets it, and bytes <= most_adopted.
+    void adopt(void *block, std::size_t bytes) {
+        free_blocks(block_size(bytes)).push_back({block, false});
+    }
+    /// Up to here blocks keep their pages: touching 256 new ones costs more than copying into them.
+    static constexpr std::size_t keeps_pages = 1 << 20;
+    static constexpr std::size_t most_adopted = keeps_pages;
     /// Bytes handed out at present.
     std::size_t in_use() const {
         return in_use_;

@@ -66,6 +66,7 @@ struct alignas(cache_line) Transfer {
 
     alignas(cache_line) std::atomic<TransferState> state;
     std::uint32_t quick; ///< written by the receiver before it stores done, if watched
+    std::uint32_t kept;  ///< the same, if buffered: the receiver keeps the block
     /// While moving: so many bytes are in the arena, where `address` says. The receiver may copy them on already.
     std::atomic<std::int64_t> moved;
 

@@ -33,6 +33,16 @@ def test_messages_that_both_ranks_copy_one_behind_the_other(
     mpirun("--ranks", mode, "-genv", *cores, "-genv", *limits, "-n", ranks, program)
 
 
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_blocks_of_relayed_messages_are_used_again(
+    ranks: int, mode: str, mpi_program: MpiProgram, mpirun: MpiRun
+) -> None:
+    limits = ("VOLLEY_EAGER_LIMIT", 64, "-genv", "VOLLEY_RELAY_LIMIT", 1000000)
+    program = mpi_program(FOLDER / "blocks.cpp")
+    mpirun("--ranks", mode, "-genv", "VOLLEY_CPUS", ranks, "-genv", *limits, "-n", ranks, program)
+
+
 def test_ranks_of_both_kinds_meet(mpi_program: MpiProgram, mpirun: MpiRun) -> None:
     """A rank started through a shell is a process of its own among ranks that share an address space."""
     program = mpi_program(FOLDER / "traffic.cpp")

@@ -55,7 +55,7 @@ CollectiveArea *make_area(const Group &group) {
     if (area == nullptr) {
         // Rooms and stage are a comfort; half of the arena is for what messages need.
         std::size_t room_bytes = CollectiveArea::room_bytes_for(ranks, direct);
-        std::size_t stage_bytes = direct || room_bytes == 0 ? 0 : CollectiveArea::most_stage_bytes;
+        std::size_t stage_bytes = CollectiveArea::stage_bytes_for(ranks, direct);
         std::uint64_t used = engine.arena->next_free.load(std::memory_order_relaxed);
         auto fits = [&] {
             return used + CollectiveArea::footprint(ranks, room_bytes, stage_bytes) <= engine.arena->bytes / 2;

@@ -413,7 +413,7 @@ bool alltoall(Communicator &communicator, int &code, const PassedAll &passed_fro
     if (bytes == 0) return true;
     if (bytes > 0 && Meeting::fits(communicator, bytes * size))
         alltoall_posts(communicator, waiting, from, to, bytes);
-    else if (bytes > 0 && Meeting::is_staged(communicator))
+    else if (bytes > 0 && (Meeting::is_staged(communicator) || Meeting::is_staged_at_once(communicator, bytes * size)))
         alltoall_staged(communicator, waiting, from, to, bytes);
     else if (!communicator.area->direct)
         return false;

@@ -3,13 +3,12 @@
 /// the reader copies it to memory of its own, then the writer fills it again. The reader only reads, or it takes each
 /// line over (library/reach/lines.h); "where lines migrate" (library/boot/cpus.h) is what this shows.
 #include "reach/lines.h"
+#include "pinned.h"
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <pthread.h>
 #include <thread>
 #include <vector>
 
@@ -18,17 +17,6 @@ namespace {
 using namespace volley;
 
 constexpr int rounds = 200, attempts = 15;
-
-void pin(int cpu) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(static_cast<std::size_t>(cpu), &set);
-    pthread_setaffinity_np(pthread_self(), sizeof set, &set);
-}
-
-double now_ns() {
-    return static_cast<double>(std::chrono::steady_clock::now().time_since_epoch().count());
-}
 
 /// Of one round: ns in which the writer writes, and in which the reader copies.
 struct Cost {

@@ -3,30 +3,18 @@
 /// in the same run (a cache line handed back and forth), and messages per second one way. Payloads lie in the ring of
 /// bytes, or, as far as they may, beside their slots; the receiver copies and tidies as the library does.
 #include "reach/ring.h"
+#include "pinned.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
-#include <pthread.h>
 #include <thread>
 #include <vector>
 
 namespace {
 
 using namespace volley;
-
-void pin(int cpu) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(static_cast<std::size_t>(cpu), &set);
-    pthread_setaffinity_np(pthread_self(), sizeof set, &set);
-}
-
-double now_ns() {
-    return static_cast<double>(std::chrono::steady_clock::now().time_since_epoch().count());
-}
 
 constexpr std::uint32_t slots = 128, bytes = 65536, window = 8192;
 constexpr int repetitions = 1000, attempts = 100;

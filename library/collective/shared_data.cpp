@@ -56,7 +56,9 @@ void unpack_bytes(const unsigned char *packed, Count bytes, const Block &block) 
         unpack(typed(block), 0, bytes, packed);
 }
 
-void copy_bytes(const Block &from, const Block &to, Count bytes) {
+/// As much as there is and as fits.
+void copy_bytes(const Block &from, const Block &to) {
+    Count bytes = std::min(from.bytes(), to.bytes());
     char *source = nullptr, *target = nullptr;
     if (flat(from, source) && flat(to, target))
         std::memcpy(target, source, static_cast<std::size_t>(bytes));
@@ -64,12 +66,16 @@ void copy_bytes(const Block &from, const Block &to, Count bytes) {
         copy(typed(from), typed(to), bytes);
 }
 
+int check_fits(Count sent, Count to_be_received) {
+    if (sent <= to_be_received) return MPI_SUCCESS;
+    return fail(MPI_ERR_TRUNCATE, "%lld bytes were sent, but at most %lld are to be received",
+                static_cast<long long>(sent), static_cast<long long>(to_be_received));
+}
+
 /// All of what was sent, unless that is more than is to be received.
 int copy_checked(const TypedBuffer &from, Count from_bytes, const TypedBuffer &to, Count to_bytes) {
     copy(from, to, std::min(from_bytes, to_bytes));
-    if (from_bytes <= to_bytes) return MPI_SUCCESS;
-    return fail(MPI_ERR_TRUNCATE, "%lld bytes were sent, but at most %lld are to be received",
-                static_cast<long long>(from_bytes), static_cast<long long>(to_bytes));
+    return check_fits(from_bytes, to_bytes);
 }
 
 WaitingFor about(const Communicator &communicator, int root, Count count, MPI_Datatype type) {
@@ -195,7 +201,7 @@ void gather_posts(Communicator &communicator, const WaitingFor &waiting, const B
     meeting.collect();
     for (int i = 0; i < communicator.size(); ++i)
         if (i != root) unpack_bytes(meeting.data(i, bytes), bytes, all[i]);
-    if (own.type != nullptr) copy_bytes(own, all[root], bytes);
+    if (own.type != nullptr) copy_bytes(own, all[root]);
 }
 
 template <class PassedAll>
@@ -220,6 +226,7 @@ bool gather(Communicator &communicator, int &code, const Passed &passed_own, con
         if (bytes == 0) return true;
         if (Meeting::fits(communicator, bytes)) {
             gather_posts(communicator, waiting, own, all, bytes, root);
+            if (is_root && !in_place) code = check_fits(own.bytes(), bytes);
             return true;
         }
     }
@@ -262,9 +269,9 @@ void allgather_posts(Communicator &communicator, const WaitingFor &waiting, cons
                      Count bytes, bool in_place) {
     int rank = communicator.rank();
     Meeting meeting(communicator, waiting);
-    pack_bytes(own, bytes, meeting.own_data(bytes));
+    pack_bytes(own, std::min(bytes, own.bytes()), meeting.own_data(bytes));
     meeting.meet([&] {
-        if (!in_place) copy_bytes(own, all[rank], bytes);
+        if (!in_place) copy_bytes(own, all[rank]);
     });
     for (int i = 0; i < communicator.size(); ++i)
         if (i != rank) unpack_bytes(meeting.data(i, bytes), bytes, all[i]);
@@ -293,7 +300,7 @@ void allgather_staged(Communicator &communicator, const WaitingFor &waiting, con
         if (Count end = std::min(at + most, own.bytes()); at < end)
             pack(typed(own), at, end, area.stage(static_cast<std::uint64_t>(rank), piece));
         Meeting(communicator, waiting).meet([&] {
-            if (at == 0 && !in_place) copy_bytes(own, all[rank], own.bytes());
+            if (at == 0 && !in_place) copy_bytes(own, all[rank]);
         });
         for (int i = 1; i < size; ++i) {
             int peer = (rank + i) % size; // Not everyone from the same one at a time.
@@ -346,6 +353,7 @@ bool allgather(Communicator &communicator, int &code, const Passed &passed_own, 
         return false;
     else
         code = allgather_directly(communicator, waiting, own, all, in_place);
+    if (code == MPI_SUCCESS && bytes > 0) code = check_fits(own.bytes(), bytes);
     return true;
 }
 
@@ -356,9 +364,10 @@ void alltoall_posts(Communicator &communicator, const WaitingFor &waiting, const
     unsigned char *own = meeting.own_data(bytes * size);
     for (int i = 0; i < size; ++i)
         if (i != rank) pack_bytes(from[i], bytes, own + i * bytes);
-    meeting.meet([&] { copy_bytes(from[rank], to[rank], bytes); });
+    meeting.meet([&] { copy_bytes(from[rank], to[rank]); });
     for (int i = 0; i < size; ++i)
-        if (i != rank) unpack_bytes(meeting.data(i, bytes * size) + rank * bytes, bytes, to[i]);
+        if (i != rank)
+            unpack_bytes(meeting.data(i, bytes * size) + rank * bytes, std::min(bytes, to[i].bytes()), to[i]);
 }
 
 void alltoall_staged(Communicator &communicator, const WaitingFor &waiting, const Blocks &from, const Blocks &to,
@@ -374,11 +383,14 @@ void alltoall_staged(Communicator &communicator, const WaitingFor &waiting, cons
             pack(typed(from[peer]), at, end, area.stage(static_cast<std::uint64_t>(rank), piece) + peer * most);
         }
         Meeting(communicator, waiting).meet([&] {
-            if (at == 0) copy_bytes(from[rank], to[rank], bytes);
+            if (at == 0) copy_bytes(from[rank], to[rank]);
         });
         for (int i = 1; i < size; ++i) {
             int peer = (rank + i) % size;
-            take_from_stage(area.stage(static_cast<std::uint64_t>(peer), piece) + rank * most, to[peer], at, end, true);
+            Block place = to[peer];
+            if (Count last = std::min(end, place.bytes()); at < last)
+                take_from_stage(area.stage(static_cast<std::uint64_t>(peer), piece) + rank * most, place, at, last,
+                                true);
         }
     }
 }
@@ -419,6 +431,7 @@ bool alltoall(Communicator &communicator, int &code, const PassedAll &passed_fro
         return false;
     else
         code = alltoall_directly(communicator, waiting, from, to);
+    if (code == MPI_SUCCESS && bytes > 0) code = check_fits(bytes, to[0].bytes());
     return true;
 }
 

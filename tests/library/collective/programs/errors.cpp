@@ -52,6 +52,31 @@ int main(int argc, char **argv) {
     MPI_Op sum = MPI_SUM;
     refused(MPI_Op_free(&sum), MPI_ERR_OP, "MPI_SUM");
 
+    // More is sent than is to be received: nothing behind the place for it is touched.
+    for (int length : {2, 200, 2000, 60000}) {
+        auto room = static_cast<std::size_t>(length * world_size);
+        std::vector<int> sent(2 * room, world_rank), received(room + 16);
+        auto untouched_behind = [&](const char *what) {
+            for (std::size_t i = room; i < received.size(); ++i)
+                expect(received[i], untouched, std::string("behind the place of ") + what, static_cast<int>(i));
+        };
+        auto truncated = [&](const char *what, auto &&call) {
+            received.assign(received.size(), untouched);
+            int code = call(sent.data(), received.data());
+            if (code != MPI_SUCCESS) refused(code, MPI_ERR_TRUNCATE, "bytes");
+            untouched_behind(what);
+            return code != MPI_SUCCESS;
+        };
+        bool told = truncated("MPI_Alltoall", [&](int *from, int *to) {
+            return MPI_Alltoall(from, 2 * length, MPI_INT, to, length, MPI_INT, comm);
+        });
+        if (!told) stop("MPI_Alltoall takes more than it has room for");
+        told = truncated("MPI_Allgather", [&](int *from, int *to) {
+            return MPI_Allgather(from, 2 * length, MPI_INT, to, length, MPI_INT, comm);
+        });
+        if (!told) stop("MPI_Allgather takes more than it has room for");
+    }
+
     // Everything goes on as usual afterwards.
     x[0] = 1;
     MPI_Allreduce(x, y, 1, MPI_INT, MPI_SUM, comm);

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <climits>
 #include <cmath>
+#include <cstdio>
 #include <fstream>
 #include <limits>
 #include <set>
+#include <sstream>
 #include <string>
 #include <utility>
 
@@ -36,6 +38,24 @@ int topology_fact(int processor, const char *name, int otherwise) {
     int value = otherwise;
     std::ifstream file("/sys/devices/system/cpu/cpu" + std::to_string(processor) + "/topology/" + name);
     return file >> value && value >= 0 ? value : otherwise;
+}
+
+std::uint32_t at_least_one(double cpus) {
+    return static_cast<std::uint32_t>(std::max(1.0, std::ceil(cpus)));
+}
+
+std::vector<Processor> processors_of(const std::vector<int> &numbers) {
+    std::vector<Processor> found;
+    for (const int number : numbers)
+        found.push_back(
+            {number, topology_fact(number, "physical_package_id", 0), topology_fact(number, "core_id", number)});
+    return found;
+}
+
+std::uint32_t cores_of(const std::vector<Processor> &processors) {
+    std::set<std::pair<int, int>> cores;
+    for (const Processor &one : processors) cores.emplace(one.package, one.core);
+    return static_cast<std::uint32_t>(std::max<std::size_t>(1, cores.size()));
 }
 
 /// cpu.max of version 2: "max 100000" or "150000 100000".
@@ -91,22 +111,44 @@ const bool lines_migrate = false;
 #endif
 
 std::vector<Processor> allowed_processors() {
-    std::vector<Processor> found;
-    for (const int number : affinity())
-        found.push_back(
-            {number, topology_fact(number, "physical_package_id", 0), topology_fact(number, "core_id", number)});
-    return found;
+    return processors_of(affinity());
 }
 
 std::uint32_t usable_cpus() {
-    const auto allowed = static_cast<double>(affinity().size());
-    return static_cast<std::uint32_t>(std::max(1.0, std::ceil(std::min(allowed, quota_cpus()))));
+    return at_least_one(std::min(static_cast<double>(affinity().size()), quota_cpus()));
 }
 
 std::uint32_t allowed_cores() {
-    std::set<std::pair<int, int>> cores;
-    for (const Processor &one : allowed_processors()) cores.emplace(one.package, one.core);
-    return static_cast<std::uint32_t>(std::max<std::size_t>(1, cores.size()));
+    return cores_of(allowed_processors());
+}
+
+std::string allowed_list() {
+    std::string list;
+    const std::vector<int> numbers = affinity();
+    for (std::size_t i = 0; i < numbers.size();) {
+        std::size_t end = i + 1;
+        while (end < numbers.size() && numbers[end] == numbers[end - 1] + 1) ++end;
+        if (!list.empty()) list += ',';
+        list += std::to_string(numbers[i]);
+        if (end > i + 1) list.append("-").append(std::to_string(numbers[end - 1]));
+        i = end;
+    }
+    return list;
+}
+
+UsableTogether usable_together(const std::vector<std::string> &lists) {
+    std::set<int> numbers;
+    for (const std::string &list : lists) {
+        std::istringstream ranges(list);
+        for (std::string range; std::getline(ranges, range, ',');) {
+            int first = 0, last = 0;
+            const int found = std::sscanf(range.c_str(), "%d-%d", &first, &last);
+            for (int number = first; found > 0 && number <= (found == 2 ? last : first); ++number)
+                numbers.insert(number);
+        }
+    }
+    const double cpus = std::min(static_cast<double>(numbers.size()), quota_cpus());
+    return {at_least_one(cpus), cores_of(processors_of({numbers.begin(), numbers.end()}))};
 }
 
 } // namespace volley

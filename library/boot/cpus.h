@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace volley {
@@ -22,6 +23,18 @@ std::uint32_t usable_cpus();
 
 /// How many cores the affinity mask allows, hardware threads of one counted once; at least 1.
 std::uint32_t allowed_cores();
+
+/// The affinity mask as the kernel writes it: "0-3,8".
+std::string allowed_list();
+
+/// Processors and cores of ranks of which each is bound to some.
+struct UsableTogether {
+    std::uint32_t cpus;  ///< no more than the quota
+    std::uint32_t cores; ///< hardware threads of one counted once
+};
+
+/// What `lists`, each as allowed_list() gives it, come to together. What is no list is left out; at least 1.
+UsableTogether usable_together(const std::vector<std::string> &lists);
 
 /// Of AMD's processors: a line that one core writes and another reads, again and again, costs the writer each time that
 /// the reader's copy has to go (bench/lines.cpp, Zen 4: 7 ns a line where reading takes 2, 28 where it takes 4). A line

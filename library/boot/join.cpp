@@ -2,8 +2,10 @@
 #include "boot/join.h"
 
 #include "boot/arena.h"
+#include "boot/cpus.h"
 #include "boot/error.h"
 #include "boot/pmi.h"
+#include "boot/settings.h"
 
 #include <fcntl.h>
 #include <sys/auxv.h>
@@ -15,6 +17,8 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace volley {
 namespace {
@@ -93,6 +97,17 @@ std::optional<JobPlace> join_launcher() {
 
 pmi::Client *launcher = nullptr; ///< if this process has joined its job by PMI
 
+/// Launchers may bind each rank to processors of its own: the job has them all.
+void count_processors(pmi::Client &client, ArenaHead &arena) {
+    if (read_settings().cpus) return;
+    std::vector<std::string> lists;
+    for (int rank = 0; rank < client.ranks(); rank++)
+        lists.push_back(client.get("volley-cpus-" + std::to_string(rank)));
+    const UsableTogether together = usable_together(lists);
+    arena.cpus = together.cpus;
+    arena.cores = together.cores;
+}
+
 /// Rank 0 makes the arena and tells the others where to find it.
 std::optional<JobPlace> join_pmi() {
     if (!launcher) launcher = pmi::connect();
@@ -111,7 +126,11 @@ std::optional<JobPlace> join_pmi() {
                                           std::to_string(arena->address()));
         place.arena = arena->head();
     }
+    constexpr std::size_t longest_value = 1000; // launchers take 1023
+    const std::string list = allowed_list();
+    launcher->put("volley-cpus-" + std::to_string(place.rank), list.size() <= longest_value ? list : "?");
     launcher->barrier();
+    if (place.rank == 0) count_processors(*launcher, *place.arena);
     if (place.rank != 0) {
         std::string told = launcher->get("volley-arena");
         int process = 0, descriptor = 0;

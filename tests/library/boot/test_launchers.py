@@ -12,7 +12,8 @@ import pytest
 
 from ..conftest import MODES, MpiProgram
 
-TRAFFIC = Path(__file__).parents[1] / "point_to_point" / "traffic.cpp"
+FOLDER = Path(__file__).parents[1] / "point_to_point"
+TRAFFIC = FOLDER / "traffic.cpp"
 END = Path(__file__).parent / "end.c"
 
 
@@ -43,6 +44,17 @@ def test_ranks_of_hydra_find_each_other(family: str, mpi_program: MpiProgram) ->
     outcome = run(hydra(family), "-n", 3, mpi_program(TRAFFIC))
     assert outcome.returncode == 0, outcome.stderr
     assert outcome.stdout.endswith("good\n")
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two processors")
+@pytest.mark.parametrize("family", ["mpich", "impi-rt"])
+def test_ranks_that_hydra_binds_have_a_core_each(family: str, mpi_program: MpiProgram) -> None:
+    """Not only those of rank 0 count; only ranks with a core each relay messages, and so send them at once."""
+    program = mpi_program(FOLDER / "eager_limit.cpp")
+    binding = ("-bind-to", "core") if family == "mpich" else ("-genv", "I_MPI_PIN", "1")
+    relaying = ("-genv", "VOLLEY_RELAY_LIMIT", 50000)
+    outcome = run(hydra(family), *binding, *relaying, "-n", 2, program, 50000, "learns")
+    assert outcome.returncode == 0, outcome.stderr
 
 
 def test_alone_a_program_is_a_world_of_one(mpi_program: MpiProgram) -> None:

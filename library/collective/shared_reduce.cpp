@@ -107,11 +107,13 @@ std::pair<Count, Count> slice_of(const Shared &shared, Count count, int rank) {
 void allreduce_posts(Shared &shared) {
     Meeting meeting(shared.communicator, shared.waiting);
     copy_bytes(meeting.own_data(shared.bytes()), shared.buffers.own, shared.bytes());
-    if (exchanges(shared.communicator) || shared.bytes() > static_cast<Count>(MeetingLine::inline_bytes)) {
+    bool small = shared.bytes() <= static_cast<Count>(MeetingLine::inline_bytes);
+    if (exchanges(shared.communicator) || (!small && !engine.crowded())) {
         meeting.meet(); // each joins them all, in the same order
         return join_posts(shared, meeting, shared.communicator.size(), shared.buffers.result);
     }
-    unsigned char *result = meeting.area().small_result;
+    static_assert(CollectiveArea::by_last_bytes >= CollectiveArea::most_room_bytes);
+    unsigned char *result = small ? meeting.area().small_result : meeting.area().result;
     if (meeting.arrive()) {
         join_posts(shared, meeting, shared.communicator.size(), result);
         meeting.conclude();

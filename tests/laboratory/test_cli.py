@@ -231,9 +231,10 @@ def test_a_kill_leaves_no_process_and_no_scratch_either(tmp_path: Path, systems:
         pytest.skip("LAM is not installed, or there is no account to run it as")
     scratch = Path(tempfile.mkdtemp(prefix="scratch-", dir="/tmp")) / "own"
     scratch.parent.chmod(0o755)  # LAM runs as another user
+    others = {process.pid for process in psutil.process_iter() if _is_lamd(process)}
     running = _start(tmp_path / "study", scratch, systems)
     _wait_for_launches(tmp_path / "study", 2)
-    own = {process.pid for process in psutil.process_iter() if _is_lamd(process)}
+    own = {process.pid for process in psutil.process_iter() if _is_lamd(process)} - others
     running.kill()
     running.wait()
     _wait_until(lambda: not _programs_of(scratch) and not list(scratch.glob("volley-*")))

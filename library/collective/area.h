@@ -102,12 +102,12 @@ struct CollectiveArea {
         auto *rooms = reinterpret_cast<unsigned char *>(entered() + ranks);
         return rooms + (meeting % depth * ranks + rank) * room_bytes;
     }
-    /// Where ranks that may not use each other's pointers pass what is too large to be posted, in pieces: each rank
-    /// brings its own to its place, all meet, and each takes what it wants. The places of two pieces take turns: who
-    /// meets for one has taken all of the one before. All places of a piece lie side by side, behind the rooms.
-    unsigned char *stage(std::uint64_t rank, std::uint64_t piece) {
+    /// Where ranks pass what is too large to be posted, in pieces: each rank brings its own to its place, all meet, and
+    /// each takes what it wants. The places of two pieces take turns: who meets for one has taken all of the one
+    /// before. All places of a piece lie side by side, behind the rooms.
+    unsigned char *stage(int rank, std::uint64_t piece) {
         auto *places = room(0, 0) + depth * all_rooms_bytes();
-        return places + (piece % 2 * ranks + rank) * stage_bytes;
+        return places + (piece % 2 * ranks + static_cast<std::uint64_t>(rank)) * stage_bytes;
     }
     std::size_t all_rooms_bytes() const {
         return std::size_t{ranks} * room_bytes;

@@ -297,8 +297,7 @@ void allgather_staged(Communicator &communicator, const WaitingFor &waiting, con
     CollectiveArea &area = *communicator.area;
     for (Count at = 0, most = area.stage_bytes; at < longest; at += most) {
         std::uint64_t piece = communicator.staged_pieces++;
-        if (Count end = std::min(at + most, own.bytes()); at < end)
-            pack(typed(own), at, end, area.stage(static_cast<std::uint64_t>(rank), piece));
+        if (Count end = std::min(at + most, own.bytes()); at < end) pack(typed(own), at, end, area.stage(rank, piece));
         Meeting(communicator, waiting).meet([&] {
             if (at == 0 && !in_place) copy_bytes(own, all[rank]);
         });
@@ -306,7 +305,7 @@ void allgather_staged(Communicator &communicator, const WaitingFor &waiting, con
             int peer = (rank + i) % size; // Not everyone from the same one at a time.
             Block place = all[peer];
             if (Count end = std::min(at + most, place.bytes()); at < end)
-                take_from_stage(area.stage(static_cast<std::uint64_t>(peer), piece), place, at, end, size == 2);
+                take_from_stage(area.stage(peer, piece), place, at, end, size == 2);
         }
     }
 }
@@ -380,7 +379,7 @@ void alltoall_staged(Communicator &communicator, const WaitingFor &waiting, cons
         Count end = std::min(at + most, bytes);
         for (int i = 1; i < size; ++i) {
             int peer = (rank + i) % size;
-            pack(typed(from[peer]), at, end, area.stage(static_cast<std::uint64_t>(rank), piece) + peer * most);
+            pack(typed(from[peer]), at, end, area.stage(rank, piece) + peer * most);
         }
         Meeting(communicator, waiting).meet([&] {
             if (at == 0) copy_bytes(from[rank], to[rank]);
@@ -389,8 +388,7 @@ void alltoall_staged(Communicator &communicator, const WaitingFor &waiting, cons
             int peer = (rank + i) % size;
             Block place = to[peer];
             if (Count last = std::min(end, place.bytes()); at < last)
-                take_from_stage(area.stage(static_cast<std::uint64_t>(peer), piece) + rank * most, place, at, last,
-                                true);
+                take_from_stage(area.stage(peer, piece) + rank * most, place, at, last, true);
         }
     }
 }

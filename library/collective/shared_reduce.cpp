@@ -177,9 +177,8 @@ struct StagedPiece {
     Count first, length;  ///< elements
     std::uint64_t number; ///< of the piece
 
-    char *place(int rank) {
-        CollectiveArea &area = *shared.communicator.area;
-        return reinterpret_cast<char *>(area.stage(static_cast<std::uint64_t>(rank), number));
+    unsigned char *place(int rank) {
+        return shared.communicator.area->stage(rank, number);
     }
     char *result() {
         return shared.buffers.result + first * shared.extent();
@@ -198,8 +197,7 @@ void join_slice(StagedPiece piece, bool wanted_here, bool wanted_elsewhere) {
         Count at = first * extent, length = std::min(most, end - first), bytes = length * extent;
         join_all(shared, size, joined, length, [&](int i) { return static_cast<const void *>(piece.place(i) + at); });
         for (int i = 0; i < size; ++i)
-            if (i != rank)
-                take_over(reinterpret_cast<unsigned char *>(piece.place(i) + at), static_cast<std::size_t>(bytes));
+            if (i != rank) take_over(piece.place(i) + at, static_cast<std::size_t>(bytes));
         if (wanted_elsewhere) copy_bytes(piece.place(rank) + at, joined, bytes);
         if (wanted_here) copy_bytes(piece.result() + at, joined, bytes);
     }
@@ -213,10 +211,9 @@ void take_slices(StagedPiece piece, bool alone) {
         int peer = (rank + i) % size;
         auto [begin, end] = slice_of(shared, piece.length, peer);
         Count at = begin * shared.extent(), bytes = (end - begin) * shared.extent();
-        char *from = piece.place(peer) + at;
+        unsigned char *from = piece.place(peer) + at;
         if (alone)
-            copy_taking_over(piece.result() + at, reinterpret_cast<unsigned char *>(from),
-                             static_cast<std::size_t>(bytes));
+            copy_taking_over(piece.result() + at, from, static_cast<std::size_t>(bytes));
         else
             copy_bytes(piece.result() + at, from, bytes);
     }
@@ -354,9 +351,7 @@ template <class Begin> void reduce_scatter_staged(Shared &shared, Begin &&begin)
     for (Count first = 0; first < longest; first += most) {
         std::uint64_t number = shared.communicator.staged_pieces++;
         auto part_of = [&](int i) { return std::min(most, begin(i + 1) - begin(i) - first); };
-        auto place = [&](int i, int slice) {
-            return area.stage(static_cast<std::uint64_t>(i), number) + slice * most * extent;
-        };
+        auto place = [&](int i, int slice) { return area.stage(i, number) + slice * most * extent; };
         for (int i = 0; i < size; ++i)
             if (Count length = part_of(i); length > 0)
                 copy_bytes(place(rank, i), shared.buffers.own + (begin(i) + first) * extent, length * extent);

@@ -267,9 +267,9 @@ void Messages::follow(Transfer &transfer, const Receive &receive, Count bytes) {
 /// other's too many.
 void Messages::keep_block(Transfer &transfer) {
     auto bytes = static_cast<std::size_t>(transfer.bytes);
-    if (!engine.has_own_core() || bytes > ArenaHeap::most_adopted || transfer.sender == engine.rank) return;
-    if (!parked_.empty()) collect_parked(); // the peer may have kept one meanwhile
+    if (!engine.has_own_core() || bytes > ArenaHeap::keeps_pages || transfer.sender == engine.rank) return;
     int &kept = blocks_kept_[static_cast<std::size_t>(transfer.sender)];
+    if (kept > 0) collect_parked(); // the peer may have kept one meanwhile
     if (kept > 0) return;
     kept++;
     transfer.kept = 1;

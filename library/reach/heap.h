@@ -22,13 +22,12 @@ class ArenaHeap {
         in_use_ -= block_size(bytes);
     }
     /// Keeps a block that another rank's allocate(bytes) gave: it is the next to be handed out. Precondition: that one
-    /// forgets it, and bytes <= most_adopted.
+    /// forgets it, and bytes <= keeps_pages.
     void adopt(void *block, std::size_t bytes) {
         free_blocks(block_size(bytes)).push_back({block, false});
     }
     /// Up to here blocks keep their pages: touching 256 new ones costs more than copying into them.
     static constexpr std::size_t keeps_pages = 1 << 20;
-    static constexpr std::size_t most_adopted = keeps_pages;
     /// Bytes handed out at present.
     std::size_t in_use() const {
         return in_use_;

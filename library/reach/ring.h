@@ -85,9 +85,12 @@ struct alignas(cache_line) Slot {
     std::uint64_t bytes() const {
         return kind_and_bytes >> 8;
     }
-    /// How many positions the message takes.
+    /// How many positions a message takes.
+    static std::uint64_t span_of(MessageKind kind, std::uint64_t bytes) {
+        return kind == MessageKind::beside ? 1 + whole_lines(bytes) / cache_line : 1;
+    }
     std::uint64_t span() const {
-        return kind() == MessageKind::beside ? 1 + whole_lines(bytes()) / cache_line : 1;
+        return span_of(kind(), bytes());
     }
     unsigned char *payload_beside() {
         return reinterpret_cast<unsigned char *>(this + 1);
@@ -232,7 +235,7 @@ class RingSender {
             return false;
         if (size <= inline_bytes) {
             fill(slot->payload.data());
-        } else if (size <= beside_ && is_close(whole_lines(size) / cache_line)) {
+        } else if (size <= beside_ && has_room_beside(size)) {
             fill(slot->payload_beside());
             publish(slot, envelope, MessageKind::beside, size);
             return true;
@@ -291,9 +294,9 @@ class RingSender {
         return ring_->slot(position_);
     }
 
-    /// So many positions behind the next one are free, and the receiver is close: half of the slots are.
-    bool is_close(std::uint64_t lines) {
-        std::uint64_t needed = position_ + 1 + lines + ring_->slots / 2;
+    /// A payload may lie beside the next slot: there is room, and the receiver is close, as half of the slots are free.
+    bool has_room_beside(std::size_t size) {
+        std::uint64_t needed = position_ + Slot::span_of(MessageKind::beside, size) + ring_->slots / 2;
         if (needed <= slot_limit_) return true;
         slot_limit_ = ring_->slots_free_until.load(std::memory_order_acquire) + ring_->slots;
         return needed <= slot_limit_;
@@ -361,7 +364,7 @@ class RingSender {
         slot->source = envelope.source;
         slot->kind_and_bytes = std::uint64_t{size} << 8 | static_cast<std::uint64_t>(kind);
         slot->turn.store(Slot::turn_of(position_), std::memory_order_release);
-        position_ += kind == MessageKind::beside ? 1 + whole_lines(size) / cache_line : 1;
+        position_ += Slot::span_of(kind, size);
         if (apart_ && !lines_migrate) own(ring_->slot(position_ + slots_owned_ahead), cache_line);
     }
 
@@ -428,7 +431,7 @@ class RingReceiver {
 
   private:
     void release_payload(Slot *slot) {
-        if (slot->bytes() <= tidied_later) {
+        if (slot->kind() == MessageKind::beside || (lines_migrate && slot->bytes() <= tidied_later)) {
             tidy();
             untidy_ = payload(slot);
             untidy_bytes_ = slot->bytes();

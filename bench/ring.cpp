@@ -51,7 +51,7 @@ void receive(RingReceiver &ring, void *data) {
         std::memcpy(data, ring.payload(slot), slot->bytes());
     else
         copy_taking_over(data, ring.payload(slot), slot->bytes());
-    ring.release(slot);
+    (void)ring.release(slot);
 }
 
 /// Runs `first` on CPU 0 and `second` on CPU 1; the fastest of many short attempts (other programs may interrupt

@@ -86,6 +86,16 @@ void report_unreceived() {
         static_cast<long long>(first->bytes), count == 1 ? "" : " (the first of them)");
 }
 
+/// An error of this library that costs time only. It is said wherever a program ends, as nobody would look for it.
+void report_lost_wake_ups() {
+    std::uint32_t lost = engine.own->lost_wake_ups.load(std::memory_order_relaxed);
+    if (lost == 0) return;
+    std::fprintf(stderr,
+                 "Volley: rank %d: %u %s nobody ended in time, which cost at least 0.1 s each (lost wake-ups). This is "
+                 "an error of Volley: please report it\n",
+                 engine.rank, lost, lost == 1 ? "wait" : "waits");
+}
+
 } // namespace
 
 int acquire_library(int thread_level) {
@@ -111,6 +121,7 @@ void release_library() {
     if (--users > 0) return;
     // After MPI_Finalize nobody receives any more; sessions do not wait for each other.
     if (engine.phase != Phase::finalised) engine.wait_until([] { return messages.all_delivered(); });
+    report_lost_wake_ups();
     engine.own->state = RankState::finalised;
     engine.available = false;
 }

@@ -31,7 +31,7 @@ constexpr std::uint64_t whole_lines(std::uint64_t bytes) {
     return (bytes + cache_line - 1) / cache_line * cache_line;
 }
 
-inline constexpr std::uint64_t arena_magic = 0x59454c4c4f56'03; ///< "VOLLEY", layout 3
+inline constexpr std::uint64_t arena_magic = 0x59454c4c4f56'04; ///< "VOLLEY", layout 4
 inline constexpr std::size_t description_bytes = 64;
 
 /// How a rank's memory can be reached by the others on its host.
@@ -109,6 +109,8 @@ struct alignas(cache_line) RankRecord {
     /// launcher for debuggers; 0: not known, and /proc tells.
     std::uint64_t program_base, interpreter_base;
     std::atomic<std::uint64_t> ledger;                   ///< offset of its Ledger (boot/ledger.h); 0: none yet
+    /// Waits that nobody ended though what they waited for was there, until the rank looked by itself (wait/sleep.h).
+    std::atomic<std::uint32_t> lost_wake_ups;
     alignas(cache_line) std::atomic<std::uint32_t> wake; ///< futex word: changed to wake the rank
     alignas(cache_line) Activity activity;
 };

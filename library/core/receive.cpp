@@ -54,6 +54,12 @@ void copy_out(unsigned char *data, const Receive &receive, Count from, Count to)
     }
 }
 
+/// A sender may wait for the room.
+void give_back(int sender, RingReceiver &ring, Slot *slot) {
+    if (ring.release(slot)) [[unlikely]]
+        engine.wake_rank(sender);
+}
+
 /// It does not go through the ring, or only where that is set.
 bool is_relayed(Count bytes) {
     return bytes > engine.settings.eager_limit_to(true);
@@ -155,10 +161,10 @@ Channels::Handled Messages::arrive(int sender, RingReceiver &ring, Slot *slot, b
                 ring_pace_.watch(bytes, take);
             else
                 take();
-            ring.release(slot);
+            give_back(sender, ring, slot);
             return Channels::Handled::received;
         }
-        ring.release(slot);
+        give_back(sender, ring, slot);
         if (!deliver(*receive, source, tag, *transfer)) queues.post_again(*receive);
         return Channels::Handled::received;
     }
@@ -174,7 +180,7 @@ Channels::Handled Messages::arrive(int sender, RingReceiver &ring, Slot *slot, b
         if (!message->payload) abort_job_for("no memory for a message that came before its receive");
         copy_and_hand_back(message->payload, ring.payload(slot), static_cast<std::size_t>(bytes));
     }
-    ring.release(slot);
+    give_back(sender, ring, slot);
     queues.add(*message);
     return Channels::Handled::kept;
 }

@@ -407,15 +407,24 @@ class RingReceiver {
     }
 
     /// Gives the front message's room back. Precondition: front() returned it, and its bytes are copied.
-    void release(Slot *slot) {
-        if (slot->kind() != MessageKind::direct && slot->bytes() > inline_bytes) release_payload(slot);
+    ///
+    /// True if the sender may have waited for that room: the caller then wakes it. Not for every publication, as a
+    /// sender that sleeps costs a call of the kernel: only once a quarter of the slots or of the bytes has been given
+    /// back since the last time. No sender is forgotten: one that finds no room for a message has, as a message takes
+    /// at most a quarter of the bytes and the end of the ring it skips another, either all slots or more than half of
+    /// the bytes still with the receiver, and that comes to a quarter before the ring is empty (room.pml).
+    [[nodiscard]] bool release(Slot *slot) {
+        bool gave_bytes = false, gave_slots = false;
+        if (slot->kind() != MessageKind::direct && slot->bytes() > inline_bytes) gave_bytes = release_payload(slot);
         position_ += slot->span();
         ring_->taken.store(position_, std::memory_order_relaxed);
         if (position_ - published_slots_ >= ring_->slots / 4) {
             tidy();
             published_slots_ = position_;
             ring_->slots_free_until.store(published_slots_, std::memory_order_release);
+            gave_slots = true;
         }
+        return gave_slots || gave_bytes;
     }
 
     /// Makes the room of the last message ready for the sender. A rank that waits calls it, so that what it sends
@@ -430,7 +439,8 @@ class RingReceiver {
     }
 
   private:
-    void release_payload(Slot *slot) {
+    /// True if a quarter of the bytes has been given back since it last said so.
+    bool release_payload(Slot *slot) {
         if (slot->kind() == MessageKind::beside || (lines_migrate && slot->bytes() <= tidied_later)) {
             tidy();
             untidy_ = payload(slot);
@@ -438,13 +448,15 @@ class RingReceiver {
             untidy_slots_ = slot->span() - 1;
             untidy_position_ = position_ + 1;
         }
-        if (slot->kind() == MessageKind::beside) return;
+        if (slot->kind() == MessageKind::beside) return false;
         byte_position_ = slot->payload_position + whole_lines(slot->bytes());
-        if (byte_position_ - published_bytes_ >= ring_->window / 4) {
-            tidy();
-            published_bytes_ = byte_position_;
-            ring_->bytes_free_until.store(published_bytes_, std::memory_order_release);
-        }
+        if (byte_position_ - published_bytes_ < ring_->window / 4) return false;
+        tidy();
+        published_bytes_ = byte_position_;
+        ring_->bytes_free_until.store(published_bytes_, std::memory_order_release);
+        if (published_bytes_ - woken_for_bytes_ < ring_->bytes / 4) return false;
+        woken_for_bytes_ = published_bytes_;
+        return true;
     }
 
     /// Takes the lines over, too.
@@ -458,6 +470,7 @@ class RingReceiver {
     std::uint64_t byte_position_ = 0;
     std::uint64_t published_slots_ = 0;
     std::uint64_t published_bytes_ = 0;
+    std::uint64_t woken_for_bytes_ = 0;
     unsigned char *untidy_ = nullptr; ///< payload that has been read
     std::uint64_t untidy_bytes_ = 0;
     std::uint64_t untidy_slots_ = 0; ///< positions it lay in, and the first of them

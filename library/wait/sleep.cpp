@@ -4,7 +4,10 @@
 #include "wait/clock.h"
 
 #include <algorithm>
+#include <cassert>
+#include <cerrno>
 #include <climits>
+#include <ctime>
 #include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <sched.h>
@@ -22,8 +25,12 @@ std::int64_t now_ns() {
     return static_cast<std::int64_t>(clock_ns());
 }
 
-/// A sleeper looks again this often even if nobody wakes it: its peers may have been killed in mid-send.
+/// A sleeper looks again this often even if nobody wakes it.
 constexpr timespec longest_sleep{.tv_sec = 0, .tv_nsec = 100'000'000};
+
+/// A waker may have delivered and not have come to wake yet, since others have its core. So long it is waited for
+/// before it is said to have forgotten.
+constexpr std::int64_t waker_is_late_ns = 200'000'000;
 
 // Spinning beyond some ten microseconds rarely ends in success (an answer that is under way arrives within
 // one), and a rank that waits a millisecond shall use no CPU.
@@ -83,9 +90,23 @@ std::uint32_t Wait::announce_sleep() {
     return seen;
 }
 
-void Wait::sleep(std::uint32_t seen) {
+bool Wait::sleep(std::uint32_t seen) {
     // Not FUTEX_PRIVATE_FLAG: the waker may be another process with only the arena in common.
-    syscall(SYS_futex, &own_.wake, FUTEX_WAIT, seen, &longest_sleep, nullptr, 0);
+    long ended = syscall(SYS_futex, &own_.wake, FUTEX_WAIT, seen, &longest_sleep, nullptr, 0);
+    return ended == 0 || errno != ETIMEDOUT;
+}
+
+void Wait::note_lost_wake_up(std::uint32_t seen) {
+    const std::int64_t until = now_ns() + waker_is_late_ns;
+    constexpr timespec between_looks{.tv_sec = 0, .tv_nsec = 1'000'000};
+    while (own_.wake.load(std::memory_order_acquire) == seen) {
+        if (now_ns() >= until) {
+            own_.lost_wake_ups.fetch_add(1, std::memory_order_relaxed);
+            assert(!"nobody woke this rank though what it waits for is there");
+            return;
+        }
+        nanosleep(&between_looks, nullptr);
+    }
 }
 
 } // namespace volley

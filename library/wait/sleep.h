@@ -16,6 +16,10 @@
 /// one for the compiler only. Sleeping is rare and takes microseconds anyway. Where the kernel refuses
 /// membarrier (old kernels, seccomp), senders use a real fence. Each rank asks for itself: all get the same answer.
 /// sleep.pml models the protocol; sleep_test.cpp stresses it.
+///
+/// A sleep has a time limit, though no wait depends on it: whoever changes what another may wait for wakes it. A
+/// sleeper whose time is up and that finds what it waits for, while nobody has changed its `wake`, has been forgotten
+/// by somebody: it counts that (RankRecord::lost_wake_ups), the program is told at its end, and a debug build stops.
 #pragma once
 
 #include "boot/job.h"
@@ -111,8 +115,10 @@ class Wait {
         std::uint32_t seen = announce_sleep();
         if (!ready()) {
             auto depth = lock.give_away();
-            sleep(seen);
+            bool woken = sleep(seen);
             lock.take_back(depth);
+            if (!woken && ready()) [[unlikely]]
+                note_lost_wake_up(seen);
         }
         own_.sleeping.fetch_sub(1, std::memory_order_relaxed);
     }
@@ -158,7 +164,10 @@ class Wait {
     std::int64_t waited_ns();
     /// Sets `sleeping`, makes that visible, and returns the value of `wake` from before.
     std::uint32_t announce_sleep();
-    void sleep(std::uint32_t seen);
+    /// False if the time limit ended it.
+    bool sleep(std::uint32_t seen);
+    /// What was waited for is there, and `wake` was `seen` when the time was up.
+    void note_lost_wake_up(std::uint32_t seen);
 
     RankRecord &own_;
     const Patience &patience_;

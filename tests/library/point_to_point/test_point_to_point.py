@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+import random
 from pathlib import Path
 
 import pytest
@@ -41,6 +43,29 @@ def test_blocks_of_relayed_messages_are_used_again(
     limits = ("VOLLEY_EAGER_LIMIT", 64, "-genv", "VOLLEY_RELAY_LIMIT", 1000000)
     program = mpi_program(FOLDER / "blocks.cpp")
     mpirun("--ranks", mode, "-genv", "VOLLEY_CPUS", ranks, "-genv", *limits, "-n", ranks, program)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("ranks", [2, 4])
+@pytest.mark.parametrize(
+    "pattern",
+    [("blocking", 2000, 2048, 20), ("blocking", 300, 16000, 50), ("blocking", 3000, 100, 0), ("windows", 2000, 8, 20)],
+)
+def test_a_receiver_that_computes_wakes_its_sender(
+    pattern: tuple[str, int, int, int], ranks: int, mode: str, mpi_program: MpiProgram, mpirun: MpiRun
+) -> None:
+    """A sender that waits for room in a ring is woken when there is some (`mpirun` counts lost wake-ups)."""
+    mpirun("--ranks", mode, "-n", ranks, mpi_program(FOLDER / "slow_receiver.cpp"), *pattern)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("ranks", [2, 3, 5, 8])
+def test_programs_drawn_at_random(ranks: int, mode: str, mpi_program: MpiProgram, mpirun: MpiRun) -> None:
+    """Nothing is lost, changed or left waiting. VOLLEY_TEST_SEED repeats a run, VOLLEY_TEST_SECONDS lengthens it."""
+    seed = int(os.environ.get("VOLLEY_TEST_SEED", random.SystemRandom().randrange(2**31)))
+    seconds = os.environ.get("VOLLEY_TEST_SECONDS", "1.5")
+    print(f"VOLLEY_TEST_SEED={seed}")
+    mpirun("--ranks", mode, "-n", ranks, mpi_program(FOLDER / "random_program.cpp"), seed, seconds)
 
 
 def test_ranks_of_both_kinds_meet(mpi_program: MpiProgram, mpirun: MpiRun) -> None:

@@ -17,7 +17,7 @@ bool Engine::progress() {
         operation = next;
     }
     // Other threads of this rank may sleep for what this one has just received.
-    if (moved && lock.enabled() && own->sleeping.load(std::memory_order_relaxed) != 0) wake_sleepers(*own);
+    if (moved) wake_own_threads();
     return moved;
 }
 

@@ -91,6 +91,12 @@ class Engine {
         wake(records[world_rank], fences);
     }
 
+    /// Called after something another thread of this rank may be waiting for.
+    void wake_own_threads() {
+        if (lock.enabled() && own->sleeping.load(std::memory_order_relaxed) != 0) [[unlikely]]
+            wake_sleepers(*own);
+    }
+
     /// Tells others which collective operation a call has begun; `peer` is its root.
     void publish_collective(const WaitingFor &about) {
         Activity &activity = own->activity;

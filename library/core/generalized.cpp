@@ -64,8 +64,6 @@ int Grequest_complete(MPI_Request request) {
     if (!generalized)
         return fail(MPI_ERR_REQUEST, "%p is no request of MPI_Grequest_start", static_cast<void *>(request));
     generalized->complete();
-    // Another thread of this rank may sleep until this moment.
-    engine.wake_rank(engine.rank);
     return MPI_SUCCESS;
 }
 

@@ -75,7 +75,7 @@ class Messages {
     }
     /// No other rank is to read this one's buffers any more. What lies in the arena stays there.
     bool all_delivered() const {
-        return all_placed() && !announced_.first();
+        return all_placed() && !announced_.first() && !notifying_.first();
     }
 
     /// Drops a message nobody will receive.
@@ -84,11 +84,6 @@ class Messages {
     Channels channels;
 
   private:
-    struct Parked {
-        Transfer *transfer;
-        void *block; ///< of the arena, or nullptr
-        int receiver;
-    };
     struct Fetch {
         Receive *receive;
         Transfer *transfer;
@@ -103,8 +98,13 @@ class Messages {
     void move_to_arena(Send &send, void *block, TransferState then);
     void *allocate_block(const Send &send);
     void finish(Send &send);
+    void outstanding(Send &send);
+    void no_longer_outstanding(Send &send);
+    void park(Transfer &transfer, void *block);
     void collect_parked();
-    void take_back(const Transfer &transfer, int receiver, void *block);
+    void collect(Transfer &transfer);
+    bool heed_attention();
+    void take_back(const Transfer &transfer, void *block);
     void keep_block(Transfer &transfer);
 
     Channels::Handled arrive(int sender, RingReceiver &ring, Slot *slot, bool may_leave);
@@ -117,7 +117,8 @@ class Messages {
     bool read_together(Transfer &transfer, const Receive &receive, Count bytes);
     void help_process(Transfer &transfer, int world_rank);
     bool continue_fetches();
-    void release(Transfer &transfer);
+    static void hand_over(Transfer &transfer, TransferState state);
+    static void release(Transfer &transfer);
     void finish(Receive &receive);
 
     /// How fast messages are that are copied twice, through a ring or through the arena.
@@ -130,9 +131,12 @@ class Messages {
     RingSender *last_used_ = nullptr;               ///< for an eager message, until all is prepared for the next
     std::vector<Chain<Send, &Send::queue>> queues_; ///< by the receiver's rank
     std::vector<int> queued_ranks_;                 ///< ranks whose chain is not empty
-    Chain<Send, &Send::announced> announced_;
+    // Sends whose transfers are not done. Those that notify (reach/transfer.h) are not looked at until told.
+    Chain<Send, &Send::announced> announced_, notifying_;
+    std::size_t looked_at_ = 0; ///< transfers in announced_ and parked_
     std::vector<Transfer *> free_transfers_;
-    std::vector<Parked> parked_; ///< their messages lie in the arena or are cancelled; the receiver has not come yet
+    /// Their messages lie in the arena or are cancelled; the receiver has not come yet. Without those that notify.
+    std::vector<Transfer *> parked_;
     std::vector<Fetch> fetches_; ///< wait for their sender to provide the data
     ArenaHeap heap_;
     std::vector<int> blocks_kept_; ///< of those that came from a rank, less those of this one's that it has kept

@@ -233,9 +233,8 @@ bool Messages::deliver(Receive &receive, int source, int tag, Transfer &transfer
         !(together && bytes >= kernel_shared_from_bytes && direct_granted_ && receive.contiguous
               ? read_together(transfer, receive, bytes)
               : read_process(transfer, receive, 0, bytes))) {
-        transfer.state.store(TransferState::wanted, std::memory_order_release);
-        engine.wake_rank(transfer.sender);
         fetches_.push_back({&receive, &transfer});
+        hand_over(transfer, TransferState::wanted);
         return true;
     }
     if (readable && bytes > 0) {
@@ -275,7 +274,10 @@ void Messages::keep_block(Transfer &transfer) {
     auto bytes = static_cast<std::size_t>(transfer.bytes);
     if (!engine.has_own_core() || bytes > ArenaHeap::keeps_pages || transfer.sender == engine.rank) return;
     int &kept = blocks_kept_[static_cast<std::size_t>(transfer.sender)];
-    if (kept > 0) collect_parked(); // the peer may have kept one meanwhile
+    if (kept > 0) { // the peer may have kept one meanwhile
+        collect_parked();
+        heed_attention();
+    }
     if (kept > 0) return;
     kept++;
     transfer.kept = 1;
@@ -293,11 +295,24 @@ bool Messages::may_judge(const Transfer &transfer) {
     return !back || back->join_trial();
 }
 
-/// Gives the transfer back to its sender: the last touch.
-void Messages::release(Transfer &transfer) {
+/// Hands the transfer to its sender: done for good, or because something is wanted of it.
+void Messages::hand_over(Transfer &transfer, TransferState state) {
     int sender = transfer.sender;
-    transfer.state.store(TransferState::done, std::memory_order_release);
+    if (transfer.notifies) {
+        transfer.state.store(state, std::memory_order_relaxed);
+        std::atomic<std::uint64_t> &first = engine.job->inbox(sender, engine.ranks)->attention;
+        std::uint64_t next = first.load(std::memory_order_relaxed), own_offset = arena_offset(&transfer);
+        do transfer.next_told = next;
+        while (!first.compare_exchange_weak(next, own_offset, std::memory_order_release, std::memory_order_relaxed));
+    } else {
+        transfer.state.store(state, std::memory_order_release);
+    }
     engine.wake_rank(sender);
+}
+
+/// The last touch.
+void Messages::release(Transfer &transfer) {
+    hand_over(transfer, TransferState::done);
 }
 
 void Messages::finish(Receive &receive) {
@@ -385,6 +400,7 @@ bool Messages::progress() {
         moved |= check(*send);
         send = next;
     }
+    moved |= heed_attention();
     if (!fetches_.empty()) [[unlikely]]
         moved |= continue_fetches();
     // Nothing to do: time to prepare the next message.

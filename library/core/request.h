@@ -59,6 +59,7 @@ class Request {
     /// Marks the operation as done; its result is in `completion`.
     void complete() {
         complete_ = true;
+        engine.wake_own_threads();
         if (abandoned_) [[unlikely]]
             dispose();
     }

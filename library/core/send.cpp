@@ -27,6 +27,10 @@ constexpr std::size_t most_moved = 64 << 20;
 /// What is copied into the arena between two words to the receiver, who follows.
 constexpr Count moved_at_once = 8192;
 
+/// So many transfers are looked at in each round of progress; looking at one costs a line of the cache, as does being
+/// told of one, which is an atomic operation more for the receiver.
+constexpr std::size_t most_looked_at = 16;
+
 constexpr const char *no_room = "the memory ranks share is used up: no room for a message to another process";
 
 /// Copies what it can of a shared transfer. The receiver says when the last chunk has arrived.
@@ -134,6 +138,9 @@ bool Messages::announce(Send &send) {
     if (!send.transfer) {
         Transfer *transfer = send.transfer = allocate_transfer();
         transfer->sender = engine.rank;
+        transfer->receiver = send.world_rank;
+        transfer->owner = reinterpret_cast<std::uint64_t>(&send);
+        transfer->is_parked = 0;
         transfer->bytes = send.bytes;
         transfer->waits = send.waits;
         transfer->address = reinterpret_cast<std::uint64_t>(send.contiguous ? send.contiguous : send.buffer.address);
@@ -148,6 +155,8 @@ bool Messages::announce(Send &send) {
     }
     bool is_tried = !moves && send.mode != SendMode::synchronous;
     send.transfer->watched = is_tried && ring.is_watched(static_cast<std::size_t>(send.bytes));
+    // A blocking call may be asked to help with the copying: it looks.
+    send.transfer->notifies = !send.waits && looked_at_ >= most_looked_at;
     // Before anybody sees it: a quick receiver shall not claim what it cannot read.
     send.transfer->state.store(moves ? TransferState::moving : TransferState::open, std::memory_order_relaxed);
     if (!ring.send_direct(send.envelope, send.contiguous, static_cast<std::size_t>(send.bytes),
@@ -156,7 +165,7 @@ bool Messages::announce(Send &send) {
         return false;
     }
     ring.has_relayed(moves);
-    announced_.append(send);
+    outstanding(send);
     engine.wake_rank(send.world_rank);
     if (moves) move_to_arena(send, block, TransferState::buffered);
     return true;
@@ -187,9 +196,30 @@ void Messages::move_to_arena(Send &send, void *block, TransferState then) {
         send.block = block;
         return;
     }
-    parked_.push_back({&transfer, block, send.world_rank});
-    announced_.remove(send);
+    no_longer_outstanding(send);
+    park(transfer, block);
     finish(send);
+}
+
+void Messages::outstanding(Send &send) {
+    if (send.transfer->notifies) return notifying_.append(send);
+    announced_.append(send);
+    looked_at_++;
+}
+
+void Messages::no_longer_outstanding(Send &send) {
+    if (send.transfer->notifies) return notifying_.remove(send);
+    announced_.remove(send);
+    looked_at_--;
+}
+
+/// The send is complete, and its transfer not done. `block` is nullptr if it was cancelled.
+void Messages::park(Transfer &transfer, void *block) {
+    transfer.is_parked = 1;
+    transfer.owner = reinterpret_cast<std::uint64_t>(block);
+    if (transfer.notifies) return;
+    parked_.push_back(&transfer);
+    looked_at_++;
 }
 
 void Messages::attend(Send &send) {
@@ -214,11 +244,11 @@ bool Messages::check(Send &send) {
     Transfer &transfer = *send.transfer;
     switch (transfer.state.load(std::memory_order_acquire)) {
     case TransferState::done:
-        announced_.remove(send);
+        no_longer_outstanding(send);
         if (!send.block) channels.to(send.world_rank).in_time();
         if (transfer.watched) channels.to(send.world_rank).learn(transfer.quick != 0 && send.looks <= looks_when_quick);
         free_transfers_.push_back(&transfer);
-        if (send.block) take_back(transfer, send.world_rank, send.block);
+        if (send.block) take_back(transfer, send.block);
         finish(send);
         return true;
     case TransferState::shared:
@@ -255,8 +285,8 @@ bool Messages::cancel(Send &send) {
         if (send.transfer) free_transfers_.push_back(send.transfer);
     } else {
         if (!send.transfer || !send.transfer->claim(TransferState::cancelled)) return false;
-        announced_.remove(send);
-        parked_.push_back({send.transfer, nullptr, send.world_rank});
+        no_longer_outstanding(send);
+        park(*send.transfer, nullptr);
     }
     send.cancelled = true;
     finish(send);
@@ -289,20 +319,42 @@ bool Messages::drain_queues() {
 }
 
 /// The block of a transfer that is done, unless its receiver keeps it.
-void Messages::take_back(const Transfer &transfer, int receiver, void *block) {
+void Messages::take_back(const Transfer &transfer, void *block) {
     auto bytes = static_cast<std::size_t>(transfer.bytes);
     if (transfer.kept == 0) return heap_.release(block, bytes);
     heap_.forget(bytes);
-    blocks_kept_[static_cast<std::size_t>(receiver)]--;
+    blocks_kept_[static_cast<std::size_t>(transfer.receiver)]--;
 }
 
 void Messages::collect_parked() {
-    std::erase_if(parked_, [&](Parked &parked) {
-        if (parked.transfer->state.load(std::memory_order_acquire) != TransferState::done) return false;
-        if (parked.block) take_back(*parked.transfer, parked.receiver, parked.block);
-        free_transfers_.push_back(parked.transfer);
+    looked_at_ -= std::erase_if(parked_, [&](Transfer *transfer) {
+        if (transfer->state.load(std::memory_order_acquire) != TransferState::done) return false;
+        collect(*transfer);
         return true;
     });
+}
+
+/// A parked transfer that is done.
+void Messages::collect(Transfer &transfer) {
+    if (transfer.owner) take_back(transfer, reinterpret_cast<void *>(transfer.owner));
+    free_transfers_.push_back(&transfer);
+}
+
+/// Looks after the transfers this rank has been told of; true if there were any.
+bool Messages::heed_attention() {
+    std::atomic<std::uint64_t> &first = engine.job->inbox(engine.rank, engine.ranks)->attention;
+    if (first.load(std::memory_order_relaxed) == 0) [[likely]]
+        return false;
+    std::uint64_t told = first.exchange(0, std::memory_order_acquire);
+    while (told != 0) {
+        auto *transfer = arena_pointer<Transfer>(told);
+        told = transfer->next_told; // before the transfer is given out again
+        if (transfer->is_parked)
+            collect(*transfer);
+        else
+            check(*reinterpret_cast<Send *>(transfer->owner));
+    }
+    return true;
 }
 
 Transfer *Messages::allocate_transfer() {

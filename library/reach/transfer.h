@@ -11,6 +11,9 @@
 ///       │                            (the receiver may follow it there)
 ///       └──sender cancels──> cancelled ──receiver meets it──> done
 ///
+/// A sender looks at a few of its transfers in each round of progress. Of the others it is told, as soon as they want
+/// something of it or are done: rounds cost what is active, not what is under way.
+///
 /// A transfer may be moving from the start. Else the claim (a compare-and-swap from open) decides: after the
 /// receiver's, the sender's buffer stays untouched until done; after the sender's, the receiver never looks at that
 /// buffer. So a sender whose receiver is late can take its message away into the arena and go on.
@@ -56,13 +59,17 @@ constexpr std::int64_t chunk_of(std::int64_t bytes) {
 
 struct alignas(cache_line) Transfer {
     // Written by the sender before it announces the transfer, or before it stores moved, buffered or provided.
-    std::uint64_t address; ///< of the data: the sender's buffer, or a block of the arena
-    std::uint64_t plan;    ///< address of the sender's DatatypePlan; 0: one block of memory
-    std::int64_t count;    ///< elements of that plan
-    std::int64_t bytes;    ///< of the message
-    std::int32_t sender;   ///< rank in the job
-    std::uint32_t waits;   ///< the sender does nothing but wait for this: it can help to copy
-    std::uint32_t watched; ///< it might as well have gone through the ring (reach/in_place.h): was that better?
+    std::uint64_t address;  ///< of the data: the sender's buffer, or a block of the arena
+    std::uint64_t plan;     ///< address of the sender's DatatypePlan; 0: one block of memory
+    std::int64_t count;     ///< elements of that plan
+    std::int64_t bytes;     ///< of the message
+    std::int32_t sender;    ///< rank in the job
+    std::int32_t receiver;  ///< likewise
+    std::uint8_t waits;     ///< the sender does nothing but wait for this: it can help to copy
+    std::uint8_t watched;   ///< it might as well have gone through the ring (reach/in_place.h): was that better?
+    std::uint8_t notifies;  ///< the sender does not look at it: it is to be told (Inbox::attention)
+    std::uint8_t is_parked; ///< the sender's own: the send is complete, `owner` is a block of the arena or 0
+    std::uint64_t owner;    ///< the sender's own: address of its Send, or as is_parked says
 
     alignas(cache_line) std::atomic<TransferState> state;
     std::uint32_t quick; ///< written by the receiver before it stores done, if watched
@@ -74,7 +81,8 @@ struct alignas(cache_line) Transfer {
     std::uint64_t to_address;
     std::uint64_t to_plan; ///< 0: one block of memory
     std::int64_t to_count;
-    std::int64_t to_bytes;                                 ///< how much of the message fits
+    std::int64_t to_bytes;   ///< how much of the message fits
+    std::uint64_t next_told; ///< in the list of Inbox::attention: offset of the next, or 0
     alignas(cache_line) std::atomic<std::int64_t> claimed; ///< bytes given out for copying, by whole chunks
     std::atomic<std::int64_t> copied;                      ///< bytes that are there
     /// 0, or 1 + where a chunk begins that the sender has claimed and the kernel did not let it write.

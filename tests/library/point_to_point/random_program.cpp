@@ -207,8 +207,10 @@ int main(int argc, char **argv) {
         int rank;
     } mine{longest_call, world_rank}, longest;
     MPI_Allreduce(&mine, &longest, 1, MPI_DOUBLE_INT, MPI_MAXLOC, MPI_COMM_WORLD);
-    if (longest.rank == world_rank)
-        std::printf("seed %u, %d rounds, the longest call %.1f ms: %s on rank %d\n", seed, rounds, longest_call * 1e3,
-                    longest_name, world_rank);
-    std::fflush(stdout);
+    char name[64] = {};
+    std::snprintf(name, sizeof name, "%s", longest_name);
+    MPI_Bcast(name, sizeof name, MPI_CHAR, longest.rank, MPI_COMM_WORLD);
+    if (world_rank == 0)
+        std::printf("seed %u, %d rounds, the longest call %.1f ms: %s on rank %d\n", seed, rounds,
+                    longest.seconds * 1e3, name, longest.rank);
 }

@@ -15,6 +15,7 @@ from ..conftest import MODES, MpiProgram
 FOLDER = Path(__file__).parents[1] / "point_to_point"
 TRAFFIC = FOLDER / "traffic.cpp"
 END = Path(__file__).parent / "end.c"
+FORK = Path(__file__).parent / "fork.c"
 
 
 def run(*command: object, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -92,3 +93,12 @@ def test_one_of_many_of_an_unknown_launcher_stops(variable: str, mpi_program: Mp
     assert outcome.returncode != 0
     assert "one of 4" in outcome.stderr
     assert "start the program with Volley's mpiexec" in outcome.stderr
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("how", ["plain", "child", "some", "execute", "become", "after"])
+def test_ranks_that_start_other_processes(how: str, mode: str, prefix: Path, mpi_program: MpiProgram) -> None:
+    """The child of a rank of a shared address space has a copy of it, which its neighbours must not take for theirs."""
+    program = mpi_program(FORK)
+    outcome = run(prefix / "bin/mpiexec", "--ranks", mode, "-n", 3, program, how)
+    assert (outcome.returncode, outcome.stdout, outcome.stderr) == (0, "", "")

@@ -121,6 +121,11 @@ int Session_get_nth_pset(Session &, Info *, int n, int *pset_len, char *pset_nam
     if (n < 0 || static_cast<std::size_t>(n) >= process_sets().size())
         return fail(MPI_ERR_ARG, "n is %d, but there are %zu process sets, counted from 0", n, process_sets().size());
     std::string_view name = process_sets()[static_cast<std::size_t>(n)].name;
+    if (*pset_len > 0 && pset_name == nullptr)
+        return fail(MPI_ERR_ARG,
+                    "pset_name is a null pointer, but pset_len is %d: pass an array of that length, or 0 to learn "
+                    "the length",
+                    *pset_len);
     // A length of 0 only asks for the length; it counts the zero at the end.
     if (*pset_len > 0) {
         std::size_t copied = name.copy(pset_name, static_cast<std::size_t>(*pset_len) - 1);

@@ -82,6 +82,13 @@ NULL_ALLOWED = frozenset(
     }
 )
 
+# Their own errors go to the error handler that they are given for what they make, of this kind.
+OWN_ERRHANDLER: Mapping[str, str] = {
+    "MPI_Session_init": "sessions",
+    "MPI_Comm_create_from_group": "communicators",
+    "MPI_Intercomm_create_from_groups": "communicators",
+}
+
 # Older names of a function, or ones that differ from it only in the width of results.
 SAME_AS: Mapping[str, str] = {
     "MPI_Attr_delete": "MPI_Comm_delete_attr",
@@ -307,7 +314,8 @@ class Entry:
     @cached_property
     def _owner(self) -> Parameter | None:
         """The argument whose error handler is asked."""
-        for type_name in ("MPI_Comm", "MPI_Session"):
+        owners = ("MPI_Errhandler",) if self.function.name in OWN_ERRHANDLER else ("MPI_Comm", "MPI_Session")
+        for type_name in owners:
             for parameter in self.function.parameters:
                 if (self.function.name, parameter.name) in NULLABLE:
                     continue
@@ -325,6 +333,9 @@ class Entry:
     def _checks(self) -> Iterator[str]:
         if self._owner:
             yield from self._decode(self._owner, decoded=False)
+            if kind := OWN_ERRHANDLER.get(self.function.name):
+                name = self._owner.name
+                yield self._check(f'abi::check_fits_{kind}("{name}", *{name}_object)', decoded=False)
         for parameter in self.function.parameters:
             if parameter is not self._owner:
                 yield from self._check_parameter(parameter)

@@ -81,7 +81,6 @@ namespace mpi {
 
 int Session_init(Info *info, Errhandler &errhandler, MPI_Session *session) {
     *session = MPI_SESSION_NULL;
-    if (!errhandler.fits_sessions()) return fail(MPI_ERR_ARG, "errhandler is not one for sessions");
     int level = MPI_THREAD_SINGLE;
     if (int code = requested_level(info, level); code != MPI_SUCCESS) return code;
     if (int code = acquire_library(level); code != MPI_SUCCESS) return code;

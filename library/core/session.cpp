@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cctype>
 #include <string>
+#include <utility>
 
 namespace volley {
 namespace {
@@ -93,9 +94,9 @@ int Session_finalize(MPI_Session *session) {
     if (!finalised)
         return fail(MPI_ERR_SESSION, "session is %s, not a session that can be finalised",
                     *session == MPI_SESSION_NULL ? "MPI_SESSION_NULL" : "no live session");
-    if (finalised->buffered_sends) {
-        finalised->buffered_sends->flush();
-        delete finalised->buffered_sends;
+    if (BufferedSends *attached = std::exchange(finalised->buffer->attached, nullptr)) {
+        attached->flush();
+        delete attached;
     }
     Session::destroy(*finalised);
     *session = MPI_SESSION_NULL;
@@ -143,11 +144,10 @@ int Session_get_pset_info(Session &, const char *pset_name, MPI_Info *info) {
     return MPI_SUCCESS;
 }
 
-int Group_from_session_pset(Session &, const char *pset_name, MPI_Group *newgroup) {
+int Group_from_session_pset(Session &session, const char *pset_name, MPI_Group *newgroup) {
     const ProcessSet *set = find_process_set(pset_name);
     if (!set) return no_such_set(pset_name);
-    set->group().retain();
-    *newgroup = set->group().handle();
+    *newgroup = Group::make(set->group().world_ranks(), session.buffer)->handle();
     return MPI_SUCCESS;
 }
 

@@ -86,6 +86,12 @@ void report_unreceived() {
         static_cast<long long>(first->bytes), count == 1 ? "" : " (the first of them)");
 }
 
+/// A process of sessions only has nobody else who tells its launcher that it ends well: after the last one there may be
+/// another session, until the process ends. Its children are not the launcher's.
+[[gnu::destructor]] void leave_at_end() {
+    if (joined && users == 0 && engine.own->program.load(std::memory_order_relaxed) == getpid()) leave_job();
+}
+
 } // namespace
 
 int acquire_library(int thread_level) {

@@ -15,6 +15,7 @@ from ..conftest import MODES, MpiProgram
 FOLDER = Path(__file__).parents[1] / "point_to_point"
 TRAFFIC = FOLDER / "traffic.cpp"
 END = Path(__file__).parent / "end.c"
+SESSIONS = Path(__file__).parent / "sessions.c"
 FORK = Path(__file__).parent / "fork.c"
 
 
@@ -45,6 +46,14 @@ def test_ranks_of_hydra_find_each_other(family: str, mpi_program: MpiProgram) ->
     outcome = run(hydra(family), "-n", 3, mpi_program(TRAFFIC))
     assert outcome.returncode == 0, outcome.stderr
     assert outcome.stdout.endswith("good\n")
+
+
+@pytest.mark.parametrize("family", ["mpich", "impi-rt"])
+def test_hydra_lets_ranks_of_sessions_end_one_after_the_other(family: str, mpi_program: MpiProgram) -> None:
+    """It ends the job when a rank ends that has not said that it ends well, and nobody calls MPI_Finalize here."""
+    outcome = run(hydra(family), "-n", 3, mpi_program(SESSIONS))
+    assert outcome.returncode == 0, outcome.stdout + outcome.stderr
+    assert sorted(outcome.stdout.splitlines()) == ["rank 1 ends well", "rank 2 ends well"]
 
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two processors")

@@ -289,9 +289,11 @@ class Entry:
             return export(self.function, self._unguarded())
         anytime = self.function.group in ANYTIME_GROUPS or self.function.name in ANYTIME
         body = [f"Call call({self.number}{', Call::Anytime{}' if anytime else ''});"]
-        body += self._checks()
-        body += self._compare()
-        body += self._work()
+        if self._owner:
+            body += self._decode_owner(self._owner)
+        # C cannot pass an exception on. The standard library throws no other for want of memory.
+        body += ["try {", *self._checks(), *self._compare(), *self._work()]
+        body += ["} catch (const std::bad_alloc &) {", self._finish("out_of_memory()"), "}"]
         return export(self.function, body)
 
     def _compare(self) -> Iterator[str]:
@@ -330,12 +332,12 @@ class Entry:
     def _check(self, condition: str, decoded: bool = True) -> str:
         return f"if (int code = {condition}) [[unlikely]] {self._finish('code', decoded)}"
 
+    def _decode_owner(self, owner: Parameter) -> Iterator[str]:
+        yield from self._decode(owner, decoded=False)
+        if kind := OWN_ERRHANDLER.get(self.function.name):
+            yield self._check(f'abi::check_fits_{kind}("{owner.name}", *{owner.name}_object)', decoded=False)
+
     def _checks(self) -> Iterator[str]:
-        if self._owner:
-            yield from self._decode(self._owner, decoded=False)
-            if kind := OWN_ERRHANDLER.get(self.function.name):
-                name = self._owner.name
-                yield self._check(f'abi::check_fits_{kind}("{name}", *{name}_object)', decoded=False)
         for parameter in self.function.parameters:
             if parameter is not self._owner:
                 yield from self._check_parameter(parameter)
@@ -498,6 +500,8 @@ ENTRIES_START = """
 #include "abi/checks.h"
 #include "abi/functions.h"
 #include "collective/compare.h"
+
+#include <new>
 
 #define EXPORTED extern "C" [[gnu::visibility("default")]]
 #define EXPORTED_AS(name) \\

@@ -82,6 +82,13 @@ NULL_ALLOWED = frozenset(
     }
 )
 
+# Their own errors go to the error handler that they are given for what they make, of this kind.
+OWN_ERRHANDLER: Mapping[str, str] = {
+    "MPI_Session_init": "sessions",
+    "MPI_Comm_create_from_group": "communicators",
+    "MPI_Intercomm_create_from_groups": "communicators",
+}
+
 # Older names of a function, or ones that differ from it only in the width of results.
 SAME_AS: Mapping[str, str] = {
     "MPI_Attr_delete": "MPI_Comm_delete_attr",
@@ -282,9 +289,11 @@ class Entry:
             return export(self.function, self._unguarded())
         anytime = self.function.group in ANYTIME_GROUPS or self.function.name in ANYTIME
         body = [f"Call call({self.number}{', Call::Anytime{}' if anytime else ''});"]
-        body += self._checks()
-        body += self._compare()
-        body += self._work()
+        if self._owner:
+            body += self._decode_owner(self._owner)
+        # C cannot pass an exception on. The standard library throws no other for want of memory.
+        body += ["try {", *self._checks(), *self._compare(), *self._work()]
+        body += ["} catch (const std::bad_alloc &) {", self._finish("out_of_memory()"), "}"]
         return export(self.function, body)
 
     def _compare(self) -> Iterator[str]:
@@ -307,7 +316,8 @@ class Entry:
     @cached_property
     def _owner(self) -> Parameter | None:
         """The argument whose error handler is asked."""
-        for type_name in ("MPI_Comm", "MPI_Session"):
+        owners = ("MPI_Errhandler",) if self.function.name in OWN_ERRHANDLER else ("MPI_Comm", "MPI_Session")
+        for type_name in owners:
             for parameter in self.function.parameters:
                 if (self.function.name, parameter.name) in NULLABLE:
                     continue
@@ -322,9 +332,12 @@ class Entry:
     def _check(self, condition: str, decoded: bool = True) -> str:
         return f"if (int code = {condition}) [[unlikely]] {self._finish('code', decoded)}"
 
+    def _decode_owner(self, owner: Parameter) -> Iterator[str]:
+        yield from self._decode(owner, decoded=False)
+        if kind := OWN_ERRHANDLER.get(self.function.name):
+            yield self._check(f'abi::check_fits_{kind}("{owner.name}", *{owner.name}_object)', decoded=False)
+
     def _checks(self) -> Iterator[str]:
-        if self._owner:
-            yield from self._decode(self._owner, decoded=False)
         for parameter in self.function.parameters:
             if parameter is not self._owner:
                 yield from self._check_parameter(parameter)
@@ -487,6 +500,8 @@ ENTRIES_START = """
 #include "abi/checks.h"
 #include "abi/functions.h"
 #include "collective/compare.h"
+
+#include <new>
 
 #define EXPORTED extern "C" [[gnu::visibility("default")]]
 #define EXPORTED_AS(name) \\

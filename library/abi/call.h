@@ -57,6 +57,12 @@ class Call {
             return raise(session, code);
         return code;
     }
+    /// Where the error handler is for what the function was to make, which does not exist.
+    int finish(Errhandler &errhandler, int code) {
+        if (code != MPI_SUCCESS) [[unlikely]]
+            return raise(errhandler, code);
+        return code;
+    }
 
     /// The number of the function this rank is in, 0 outside of MPI.
     static std::uint32_t current_function() {

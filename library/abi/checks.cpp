@@ -101,6 +101,10 @@ int check_special_buffer(const char *argument, const void *buffer, Count count, 
                 argument, static_cast<long long>(count), static_cast<long long>(datatype.size()));
 }
 
+int wrong_errhandler(const char *argument, const char *wanted) {
+    return fail(MPI_ERR_ARG, "%s was made for another kind of object, but must be one for %s", argument, wanted);
+}
+
 int null_pointer(int error_class, const char *argument) {
     return fail(error_class, "%s is a null pointer", argument);
 }

@@ -36,6 +36,7 @@ namespace volley::abi {
 [[gnu::cold]] int bad_rank(const char *argument, int rank, const Communicator &communicator);
 [[gnu::cold]] int check_special_buffer(const char *argument, const void *buffer, Count count, const Datatype &datatype);
 [[gnu::cold]] int null_pointer(int error_class, const char *argument);
+[[gnu::cold]] int wrong_errhandler(const char *argument, const char *wanted);
 
 inline int decode(const char *argument, MPI_Comm handle, Communicator *&object) {
     object = Communicator::from_handle(handle);
@@ -158,6 +159,14 @@ inline int check_pointer(const char *argument, const void *pointer, int error_cl
     if (pointer == nullptr) [[unlikely]]
         return null_pointer(error_class, argument);
     return MPI_SUCCESS;
+}
+
+/// An error handler for a session, or a communicator, that is about to be made.
+inline int check_fits_sessions(const char *argument, const Errhandler &errhandler) {
+    return errhandler.fits_sessions() ? MPI_SUCCESS : wrong_errhandler(argument, "sessions");
+}
+inline int check_fits_communicators(const char *argument, const Errhandler &errhandler) {
+    return errhandler.fits_communicators() ? MPI_SUCCESS : wrong_errhandler(argument, "communicators");
 }
 
 /// An array may be null where it is empty.

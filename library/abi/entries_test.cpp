@@ -7,7 +7,31 @@
 #include "core/test_job.h"
 
 #include <climits>
+#include <cstdlib>
+#include <new>
 #include <string>
+
+namespace {
+
+bool memory_is_used_up = false;
+
+} // namespace
+
+// Of the whole test program, so that one test can have no memory left.
+
+void *operator new(std::size_t bytes) {
+    void *memory = memory_is_used_up ? nullptr : std::malloc(bytes != 0 ? bytes : 1);
+    if (memory == nullptr) throw std::bad_alloc();
+    return memory;
+}
+
+void operator delete(void *memory) noexcept {
+    std::free(memory);
+}
+
+void operator delete(void *memory, std::size_t) noexcept {
+    std::free(memory);
+}
 
 namespace volley {
 namespace {
@@ -37,6 +61,38 @@ TEST_F(EntriesTest, Communicators) {
     EXPECT_NE(text_of(code).find("which is no communicator"), std::string::npos) << text_of(code);
     MPI_Group_free(&group);
     EXPECT_EQ(class_of(MPI_Comm_remote_size(MPI_COMM_WORLD, &number)), MPI_ERR_COMM);
+}
+
+int failure_of_world = MPI_SUCCESS;
+
+void see_failure_of_world(MPI_Comm *communicator, int *code, ...) {
+    if (*communicator == MPI_COMM_WORLD) failure_of_world = *code;
+}
+
+TEST_F(EntriesTest, MemoryThatIsUsedUp) {
+    MPI_Group all, some = MPI_GROUP_NULL;
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    int members[] = {1, 3};
+    memory_is_used_up = true;
+    int code = MPI_Group_incl(all, 2, members, &some);
+    memory_is_used_up = false;
+    EXPECT_EQ(class_of(code), MPI_ERR_NO_MEM);
+    EXPECT_EQ(some, MPI_GROUP_NULL);
+    EXPECT_EQ(MPI_Group_incl(all, 2, members, &some), MPI_SUCCESS);
+    MPI_Group_free(&some);
+
+    MPI_Errhandler handler;
+    MPI_Comm_create_errhandler(see_failure_of_world, &handler);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+    MPI_Comm communicator = MPI_COMM_NULL;
+    memory_is_used_up = true;
+    code = MPI_Comm_create_group(MPI_COMM_WORLD, all, 0, &communicator);
+    memory_is_used_up = false;
+    EXPECT_EQ(class_of(code), MPI_ERR_NO_MEM);
+    EXPECT_EQ(failure_of_world, code);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Errhandler_free(&handler);
+    MPI_Group_free(&all);
 }
 
 TEST_F(EntriesTest, FreedCommunicators) {

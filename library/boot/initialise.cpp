@@ -96,6 +96,12 @@ void report_lost_wake_ups() {
                  engine.rank, lost, lost == 1 ? "wait" : "waits");
 }
 
+/// A process of sessions only has nobody else who tells its launcher that it ends well: after the last one there may be
+/// another session, until the process ends. Its children are not the launcher's.
+[[gnu::destructor]] void leave_at_end() {
+    if (joined && users == 0 && engine.own->program.load(std::memory_order_relaxed) == getpid()) leave_job();
+}
+
 } // namespace
 
 int acquire_library(int thread_level) {

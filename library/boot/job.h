@@ -100,10 +100,12 @@ struct alignas(cache_line) RankRecord {
     /// Which address space it was placed in: ranks of the same number, not 0, share it (there is more than one
     /// if the ranks need more mappings than the kernel allows one to have). 0: placement is process.
     std::uint32_t space;
-    /// Process id of the program that called MPI_Init: another one than `process` if a shell script started it.
+    /// Process id of the program that called MPI_Init: another one than `process` if that, a shell script for example,
+    /// started it.
     std::atomic<std::int32_t> program;
     /// Address of the random bytes it was started with, to be compared with getauxval(AT_RANDOM): a rank of
-    /// placement shared that finds another value has exec'd another program, and is a process now.
+    /// placement shared that finds another value has exec'd another program, and is a process now; so is a child of
+    /// it, which finds the same value but is not `process`.
     std::uint64_t placed_at;
     /// Where its program and its dynamic linker lie (what is added to the addresses in the files), set by the
     /// launcher for debuggers; 0: not known, and /proc tells.

@@ -53,10 +53,16 @@ void check_magic(const ArenaHead *arena) {
                     "belongs to its libmpi_abi.so.1");
 }
 
-/// Whether this process still is where the launcher placed it, in the address space its neighbours are in. One that
-/// has exec'd another program is not; nor is a child of it.
-bool is_in_place(const RankRecord &record) {
+/// Whether the launcher's mappings, the arena among them, are here: in the process that it placed, and in children of
+/// that, which inherit them. A program that one of these has exec'd has none.
+bool has_mappings(const RankRecord &record) {
     return record.placement == Placement::shared && record.placed_at == getauxval(AT_RANDOM);
+}
+
+/// Whether this process is in the address space where the launcher placed its rank, with its neighbours. A child (of
+/// fork) has a copy of that address space, in which nobody writes and nobody can read for it.
+bool is_in_place(const RankRecord &record) {
+    return has_mappings(record) && record.process == getpid();
 }
 
 /// Children of this process are no ranks of the job.
@@ -84,9 +90,8 @@ std::optional<JobPlace> join_launcher() {
     off_t at = static_cast<off_t>(head_copy.records + *rank * sizeof(RankRecord));
     if (pread(descriptor, static_cast<void *>(&record), sizeof record, at) != sizeof record)
         throw system_error("cannot read the memory the ranks share");
-    bool mapped = is_in_place(record);
-    place.arena =
-        mapped ? reinterpret_cast<ArenaHead *>(*address) : map_as_others(descriptor, *address, head_copy.bytes);
+    place.arena = has_mappings(record) ? reinterpret_cast<ArenaHead *>(*address)
+                                       : map_as_others(descriptor, *address, head_copy.bytes);
     close(descriptor);
     place.rank = static_cast<int>(*rank);
     place.ranks = static_cast<int>(place.arena->ranks);

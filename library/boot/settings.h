@@ -11,7 +11,8 @@
 namespace volley {
 
 struct Settings {
-    /// VOLLEY_CHECK: ranks compare what they are about to do together (collective/compare.h).
+    /// VOLLEY_CHECK: ranks compare what they are about to do together (collective/compare.h), and say
+    /// once where a program computes with characters (core/operation.h).
     bool checking = false;
     /// VOLLEY_EAGER_LIMIT: messages of so many bytes and less are copied into the ring, so that the sender need not
     /// wait for the receiver. Not set: as it is fastest.

@@ -122,7 +122,7 @@ template <class Kind> class Keyvals {
     }
 
     static int get(Owner &owner, const char *argument, int keyval, void *value, int *flag) {
-        if (find(keyval) == nullptr) return invalid(argument, keyval);
+        if (!is_usable(keyval)) return invalid(argument, keyval);
         Attributes *attributes = Kind::get(owner);
         Attributes::Entry *entry = attributes != nullptr ? attributes->find(keyval) : nullptr;
         *flag = entry != nullptr;
@@ -131,7 +131,7 @@ template <class Kind> class Keyvals {
     }
 
     static int erase(Owner &owner, const char *argument, int keyval) {
-        if (find(keyval) == nullptr) return invalid(argument, keyval);
+        if (!is_usable(keyval)) return invalid(argument, keyval);
         Attributes *attributes = Kind::get(owner);
         if (attributes == nullptr || attributes->find(keyval) == nullptr)
             return fail(MPI_ERR_KEYVAL, "%s is %d, under which no attribute is attached to be deleted", argument,
@@ -173,6 +173,12 @@ template <class Kind> class Keyvals {
 
     static inline std::map<int, Keyval> keyvals;
 
+    /// For attributes that there are: a key that was freed serves them until the last of them goes (section 7.7.2).
+    static bool is_usable(int keyval) {
+        return keyvals.contains(keyval);
+    }
+
+    /// One that attributes may still be attached under.
     static Keyval *find(int keyval) {
         auto found = keyvals.find(keyval);
         return found != keyvals.end() && !found->second.freed ? &found->second : nullptr;

@@ -100,6 +100,46 @@ TEST_F(AttributeTest, DeletedInReverseOrder) {
     EXPECT_EQ(log, "ba");
 }
 
+/// MPI 5.0, section 7.7.2: a key goes when the last attribute under it has gone, whoever still has its number.
+TEST_F(AttributeTest, FreedKeyServesTheAttributesThereAre) {
+    int keyval = key(MPI_COMM_DUP_FN), handle_of_key = keyval, flag = 0;
+    char *value = nullptr;
+    MPI_Comm_set_attr(handle, keyval, letters);
+    MPI_Comm_free_keyval(&handle_of_key);
+    EXPECT_EQ(MPI_Comm_get_attr(handle, keyval, &value, &flag), MPI_SUCCESS);
+    EXPECT_TRUE(flag && value == letters);
+    EXPECT_EQ(class_of(MPI_Comm_set_attr(handle, keyval, letters + 1)), MPI_ERR_KEYVAL);
+    handle_of_key = keyval;
+    EXPECT_EQ(class_of(MPI_Comm_free_keyval(&handle_of_key)), MPI_ERR_KEYVAL);
+    Communicator *copy = Communicator::make_unsettled(Group::self(), nullptr);
+    ASSERT_EQ(copy_attributes(*communicator, *copy), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Comm_delete_attr(handle, keyval), MPI_SUCCESS);
+    EXPECT_EQ(log, "a");
+    EXPECT_EQ(MPI_Comm_get_attr(handle, keyval, &value, &flag), MPI_SUCCESS);
+    EXPECT_FALSE(flag);
+    EXPECT_EQ(MPI_Comm_delete_attr(copy->handle(), keyval), MPI_SUCCESS);
+    EXPECT_EQ(log, "aa");
+    EXPECT_EQ(class_of(MPI_Comm_get_attr(handle, keyval, &value, &flag)), MPI_ERR_KEYVAL);
+    Communicator::release(*copy);
+}
+
+TEST_F(AttributeTest, FreedKeyServesDatatypes) {
+    int keyval, handle_of_key, flag = 0;
+    char *value = nullptr;
+    MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, log_type_deletion, &keyval, nullptr);
+    handle_of_key = keyval;
+    MPI_Datatype type;
+    MPI_Type_contiguous(2, MPI_INT, &type);
+    MPI_Type_set_attr(type, keyval, letters);
+    MPI_Type_free_keyval(&handle_of_key);
+    EXPECT_EQ(MPI_Type_get_attr(type, keyval, &value, &flag), MPI_SUCCESS);
+    EXPECT_TRUE(flag && value == letters);
+    EXPECT_EQ(MPI_Type_delete_attr(type, keyval), MPI_SUCCESS);
+    EXPECT_EQ(log, "a");
+    EXPECT_EQ(class_of(MPI_Type_get_attr(type, keyval, &value, &flag)), MPI_ERR_KEYVAL);
+    MPI_Type_free(&type);
+}
+
 TEST_F(AttributeTest, CopyingAsksEachKey) {
     int null = key(MPI_COMM_NULL_COPY_FN), dup = key(MPI_COMM_DUP_FN), next = key(copy_next);
     MPI_Comm_set_attr(handle, null, letters);

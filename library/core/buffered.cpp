@@ -64,9 +64,11 @@ void BufferedSends::flush() {
 
 namespace {
 
-/// Bsend takes the communicator's buffer, else the process's (MPI 5.0 §3.6).
+/// Bsend takes the communicator's buffer, else that of the session it derives from, else the process's (MPI 5.0 §3.6).
 BufferedSends *buffer_for(Communicator &communicator) {
-    return communicator.buffered_sends ? communicator.buffered_sends : process_buffer();
+    if (communicator.buffered_sends) return communicator.buffered_sends;
+    if (communicator.session && communicator.session->attached) return communicator.session->attached;
+    return process_buffer();
 }
 
 int send_buffered(const Data &data, const Address &to) {
@@ -219,19 +221,19 @@ int Comm_iflush_buffer(Communicator &comm, MPI_Request *request) {
 }
 
 int Session_attach_buffer(Session &session, void *buffer, Count size) {
-    return attach(session.buffered_sends, buffer, size);
+    return attach(session.buffer->attached, buffer, size);
 }
 
 int Session_detach_buffer(Session &session, void *buffer_addr, Count &size) {
-    return detach(session.buffered_sends, buffer_addr, size);
+    return detach(session.buffer->attached, buffer_addr, size);
 }
 
 int Session_flush_buffer(Session &session) {
-    return flush(session.buffered_sends);
+    return flush(session.buffer->attached);
 }
 
 int Session_iflush_buffer(Session &session, MPI_Request *request) {
-    return start_flush(session.buffered_sends, request);
+    return start_flush(session.buffer->attached, request);
 }
 
 } // namespace mpi

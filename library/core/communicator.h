@@ -124,6 +124,7 @@ class Communicator final : public Object {
     std::uint64_t entered_by_all = 0;           ///< the last meeting that all ranks are known to have entered
     std::uint64_t entered_told = 0;             ///< the last that all others know, or can see, this rank has entered
     BufferedSends *buffered_sends = nullptr;    ///< core/buffered.h: MPI_Comm_attach_buffer
+    std::shared_ptr<SessionBuffer> session;     ///< core/session.h: of the one it derives from; nullptr: of none
     LedgerCommunicator *published = nullptr;    ///< core/ledger.h
     bool freed = false;                         ///< the user's handle is gone
 

@@ -156,7 +156,6 @@ int Comm_create_from_group(Group &group, const char *stringtag, Info *info, Errh
     if (group.size() == 0) return MPI_SUCCESS;
     if (group.rank() == MPI_UNDEFINED)
         return fail(MPI_ERR_GROUP, "group does not contain the calling process, which it must");
-    if (!errhandler.fits_communicators()) return fail(MPI_ERR_ARG, "errhandler is not one for communicators");
     if (std::strlen(stringtag) >= MPI_MAX_STRINGTAG_LEN)
         return fail(MPI_ERR_ARG, "stringtag has %zu characters, of which there may be %d", std::strlen(stringtag),
                     MPI_MAX_STRINGTAG_LEN - 1);
@@ -164,6 +163,7 @@ int Comm_create_from_group(Group &group, const char *stringtag, Info *info, Errh
     if (int code = make_of_group(group, std::string("from group ") + stringtag, made); code != MPI_SUCCESS) return code;
     set_hints(*made, info);
     replace_errhandler(*made, errhandler);
+    made->session = group.session();
     *newcomm = made->handle();
     return MPI_SUCCESS;
 }

@@ -23,6 +23,18 @@ int compare_groups(const Group &one, const Group &other) {
     return same_members ? MPI_SIMILAR : MPI_UNEQUAL;
 }
 
+/// A handle of one of its groups, for the user. A group that was made without regard to sessions (of the colors of a
+/// split, say) cannot say which one it derives from: a copy does.
+int give_group(const Communicator &communicator, Group &group, MPI_Group *handle) {
+    if (group.session() == communicator.session) {
+        group.retain();
+        *handle = group.handle();
+    } else {
+        *handle = Group::make(group.world_ranks(), communicator.session)->handle();
+    }
+    return MPI_SUCCESS;
+}
+
 /// Begins to agree on a communicator with the same groups as `original`.
 Agreement *begin_duplicate(Communicator &original, Communicator &made) {
     Communicator &carrier = original.is_inter() ? *original.local_communicator : original;
@@ -38,6 +50,7 @@ Agreement *begin_duplicate(Communicator &original, Communicator &made) {
 Communicator *make_duplicate(Communicator &original, Info *info, int &code) {
     Communicator *made = Communicator::make_unsettled(original.local(), original.remote());
     replace_errhandler(*made, *original.errhandler);
+    made->session = original.session;
     if (original.topology) made->topology = std::make_unique<Topology>(*original.topology);
     set_hints(*made, info);
     code = copy_attributes(original, *made);
@@ -117,15 +130,11 @@ int Comm_test_inter(Communicator &comm, int *flag) {
 }
 
 int Comm_group(Communicator &comm, MPI_Group *group) {
-    comm.local().retain();
-    *group = comm.local().handle();
-    return MPI_SUCCESS;
+    return give_group(comm, comm.local(), group);
 }
 
 int Comm_remote_group(Communicator &comm, MPI_Group *group) {
-    comm.remote()->retain();
-    *group = comm.remote()->handle();
-    return MPI_SUCCESS;
+    return give_group(comm, *comm.remote(), group);
 }
 
 int Comm_compare(Communicator &comm1, Communicator &comm2, int *result) {

@@ -105,6 +105,17 @@ void Errhandler::call(Session &session, int code) {
     session_function_(&handle, &code);
 }
 
+void Errhandler::call(int code) {
+    if (predefined_ == MPI_ERRORS_RETURN) return;
+    if (predefined_ != nullptr) end_job("", code);
+    MPI_Comm communicator = MPI_COMM_NULL;
+    MPI_Session session = MPI_SESSION_NULL;
+    if (communicator_function_ != nullptr)
+        communicator_function_(&communicator, &code);
+    else
+        session_function_(&session, &code);
+}
+
 int raise(Communicator *communicator, int code) {
     if (communicator == nullptr && engine.phase == Phase::initialised) communicator = &Communicator::self();
     if (communicator == nullptr) end_job("", code);
@@ -122,6 +133,13 @@ int raise(Session &session, int code) {
     Errhandler &errhandler = *session.errhandler;
     errhandler.retain();
     errhandler.call(session, code);
+    Errhandler::release(errhandler);
+    return code;
+}
+
+int raise(Errhandler &errhandler, int code) {
+    errhandler.retain();
+    errhandler.call(code);
     Errhandler::release(errhandler);
     return code;
 }

@@ -44,6 +44,8 @@ class Errhandler final : public Object {
     /// What the handler does with the failure; comes back only if it does.
     void call(Communicator &communicator, int code);
     void call(Session &session, int code);
+    /// The same where there is neither: a user's function is told MPI_COMM_NULL or MPI_SESSION_NULL.
+    void call(int code);
 
   private:
     friend class Pool<Errhandler>;
@@ -61,5 +63,6 @@ class Errhandler final : public Object {
 /// MPI_Finalize MPI_ERRORS_ARE_FATAL, the initial error handler. Returns `code`, if it returns.
 [[gnu::cold]] int raise(Communicator *communicator, int code);
 [[gnu::cold]] int raise(Session &session, int code);
+[[gnu::cold]] int raise(Errhandler &errhandler, int code);
 
 } // namespace volley

@@ -138,6 +138,11 @@ int report(const Outcome &outcome) {
     return fail(outcome.error_class, "%s", outcome.message.c_str());
 }
 
+int out_of_memory() {
+    return fail(MPI_ERR_NO_MEM, "this process has no memory left for what the function needs: free some, or raise its "
+                                "limit (ulimit -v)");
+}
+
 int unsupported(const char *function) {
     return fail(MPI_ERR_UNSUPPORTED_OPERATION, "%s is not supported by this version of Volley", function);
 }

@@ -23,6 +23,9 @@ class Communicator;
 /// That this library does not offer a function: MPI_ERR_UNSUPPORTED_OPERATION, with the function's name.
 [[gnu::cold, nodiscard]] int unsupported(const char *function);
 
+/// MPI_ERR_NO_MEM, for memory that could not be had somewhere inside of a function.
+[[gnu::cold, nodiscard]] int out_of_memory();
+
 /// Whose error handler is to be asked for the failure that is being returned, where no argument of the call
 /// tells (requests know their communicator). Ignored if nothing fails; forgotten when the call returns.
 inline void blame(Communicator &communicator);

@@ -19,7 +19,8 @@ std::vector<std::int32_t> all_ranks() {
 
 } // namespace
 
-Group::Group(std::vector<std::int32_t> world_ranks) : Object(kind), world_ranks_(std::move(world_ranks)) {
+Group::Group(std::vector<std::int32_t> world_ranks, std::shared_ptr<SessionBuffer> session)
+    : Object(kind), world_ranks_(std::move(world_ranks)), session_(std::move(session)) {
     bool identity = true;
     for (int i = 0; i < size() && identity; ++i) identity = world_rank(i) == i;
     if (!identity) {
@@ -29,8 +30,8 @@ Group::Group(std::vector<std::int32_t> world_ranks) : Object(kind), world_ranks_
     rank_ = member(engine.rank);
 }
 
-Group *Group::make(std::vector<std::int32_t> world_ranks) {
-    if (!world_ranks.empty()) return pool.make(std::move(world_ranks));
+Group *Group::make(std::vector<std::int32_t> world_ranks, std::shared_ptr<SessionBuffer> session) {
+    if (!world_ranks.empty()) return pool.make(std::move(world_ranks), std::move(session));
     empty().retain();
     return &empty();
 }
@@ -38,17 +39,17 @@ Group *Group::make(std::vector<std::int32_t> world_ranks) {
 // These are made when the job is known.
 
 Group &Group::world() {
-    static Group *const group = pool.make(all_ranks());
+    static Group *const group = pool.make(all_ranks(), nullptr);
     return *group;
 }
 
 Group &Group::self() {
-    static Group *const group = pool.make(std::vector<std::int32_t>{engine.rank});
+    static Group *const group = pool.make(std::vector<std::int32_t>{engine.rank}, nullptr);
     return *group;
 }
 
 Group &Group::empty() {
-    static Group *const group = pool.make(std::vector<std::int32_t>{});
+    static Group *const group = pool.make(std::vector<std::int32_t>{}, nullptr);
     return *group;
 }
 

@@ -7,16 +7,20 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace volley {
+
+struct SessionBuffer;
 
 class Group final : public Object {
   public:
     static constexpr Mark kind = Mark::group;
 
     /// A new group with one reference. `world_ranks[i]` is the rank in the job of member i.
-    static Group *make(std::vector<std::int32_t> world_ranks);
+    /// `session`: what buffered sends need of the session it derives from; nullptr where it is none.
+    static Group *make(std::vector<std::int32_t> world_ranks, std::shared_ptr<SessionBuffer> session = nullptr);
     /// All processes of the job; this process alone; nobody. They live as long as the library.
     static Group &world();
     static Group &self();
@@ -36,6 +40,9 @@ class Group final : public Object {
     const std::vector<std::int32_t> &world_ranks() const {
         return world_ranks_;
     }
+    const std::shared_ptr<SessionBuffer> &session() const {
+        return session_;
+    }
     /// This process's rank, or MPI_UNDEFINED.
     int rank() const {
         return rank_;
@@ -48,12 +55,13 @@ class Group final : public Object {
 
   private:
     friend class Pool<Group>;
-    explicit Group(std::vector<std::int32_t> world_ranks);
+    Group(std::vector<std::int32_t> world_ranks, std::shared_ptr<SessionBuffer> session);
     ~Group() = default;
 
     std::vector<std::int32_t> world_ranks_;
     /// Inverse of world_ranks_, or empty where member i is process i.
     std::vector<std::int32_t> members_;
+    std::shared_ptr<SessionBuffer> session_;
     int rank_ = MPI_UNDEFINED;
 };
 

@@ -13,9 +13,9 @@ namespace {
 
 using Ranks = std::vector<std::int32_t>;
 
-/// The handle of a new group, for the user.
-int give(Ranks world_ranks, MPI_Group *newgroup) {
-    *newgroup = Group::make(std::move(world_ranks))->handle();
+/// The handle of a new group, for the user. It derives from the same session as `origin`.
+int give(const Group &origin, Ranks world_ranks, MPI_Group *newgroup) {
+    *newgroup = Group::make(std::move(world_ranks), origin.session())->handle();
     return MPI_SUCCESS;
 }
 
@@ -118,45 +118,45 @@ int mpi::Group_union(Group &group1, Group &group2, MPI_Group *newgroup) {
     Ranks ranks = group1.world_ranks();
     std::ranges::copy_if(group2.world_ranks(), std::back_inserter(ranks),
                          [&](std::int32_t rank) { return !has(group1, rank); });
-    return give(std::move(ranks), newgroup);
+    return give(group1.session() ? group1 : group2, std::move(ranks), newgroup);
 }
 
 int mpi::Group_intersection(Group &group1, Group &group2, MPI_Group *newgroup) {
     Ranks ranks;
     std::ranges::copy_if(group1.world_ranks(), std::back_inserter(ranks),
                          [&](std::int32_t rank) { return has(group2, rank); });
-    return give(std::move(ranks), newgroup);
+    return give(group1.session() ? group1 : group2, std::move(ranks), newgroup);
 }
 
 int mpi::Group_difference(Group &group1, Group &group2, MPI_Group *newgroup) {
     Ranks ranks;
     std::ranges::copy_if(group1.world_ranks(), std::back_inserter(ranks),
                          [&](std::int32_t rank) { return !has(group2, rank); });
-    return give(std::move(ranks), newgroup);
+    return give(group1.session() ? group1 : group2, std::move(ranks), newgroup);
 }
 
 int mpi::Group_incl(Group &group, int n, const int *ranks, MPI_Group *newgroup) {
     Selection selection(group);
     if (int code = selection.add_list(n, ranks)) return code;
-    return give(selection.included(), newgroup);
+    return give(group, selection.included(), newgroup);
 }
 
 int mpi::Group_excl(Group &group, int n, const int *ranks, MPI_Group *newgroup) {
     Selection selection(group);
     if (int code = selection.add_list(n, ranks)) return code;
-    return give(selection.remaining(), newgroup);
+    return give(group, selection.remaining(), newgroup);
 }
 
 int mpi::Group_range_incl(Group &group, int n, int (*ranges)[3], MPI_Group *newgroup) {
     Selection selection(group);
     if (int code = selection.add_ranges(n, ranges)) return code;
-    return give(selection.included(), newgroup);
+    return give(group, selection.included(), newgroup);
 }
 
 int mpi::Group_range_excl(Group &group, int n, int (*ranges)[3], MPI_Group *newgroup) {
     Selection selection(group);
     if (int code = selection.add_ranges(n, ranges)) return code;
-    return give(selection.remaining(), newgroup);
+    return give(group, selection.remaining(), newgroup);
 }
 
 int mpi::Group_free(MPI_Group *group) {

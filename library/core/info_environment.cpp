@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// MPI_INFO_ENV and MPI_Info_create_env: how the program was started (MPI 5.0, section 11.2.1).
 #include "abi/functions.h"
+#include "boot/job.h"
 #include "core/engine.h"
 #include "core/hints.h"
 #include "core/info.h"
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include <climits>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -19,23 +21,22 @@ namespace {
 int argument_count = 0;
 char **argument_vector = nullptr;
 
+/// Where it was started.
+char start_folder[PATH_MAX];
+
 /// The dynamic linker hands these to every constructor.
-[[gnu::constructor]] void remember_arguments(int count, char **arguments) {
+[[gnu::constructor]] void remember_start(int count, char **arguments) {
     argument_count = count;
     argument_vector = arguments;
+    if (getcwd(start_folder, sizeof start_folder) == nullptr) start_folder[0] = '\0';
 }
 
-const char *name_of_thread_level(int level) {
-    switch (level) {
-    case MPI_THREAD_MULTIPLE:
-        return "MPI_THREAD_MULTIPLE";
-    case MPI_THREAD_SERIALIZED:
-        return "MPI_THREAD_SERIALIZED";
-    case MPI_THREAD_FUNNELED:
-        return "MPI_THREAD_FUNNELED";
-    default:
-        return "MPI_THREAD_SINGLE";
-    }
+/// How many ranks the job has, also before it is joined.
+std::string most_processes() {
+    if (engine.own == nullptr)
+        for (const char *variable : {environment::ranks, "PMI_SIZE"})
+            if (const char *told = std::getenv(variable)) return told;
+    return std::to_string(engine.ranks);
 }
 
 void describe_arguments(Info &info, int count, char *const *arguments) {
@@ -49,31 +50,28 @@ void describe_arguments(Info &info, int count, char *const *arguments) {
     info.set("argv", std::string_view(rest).substr(0, MPI_MAX_INFO_VAL - 1));
 }
 
+/// Nothing that changes while the program runs: MPI_Info_create_env tells before MPI_Init what it tells after. So not
+/// the level of thread support, which nobody can ask for before the program starts.
 void describe_machine(Info &info) {
-    info.set("maxprocs", std::to_string(engine.ranks));
+    info.set("maxprocs", most_processes());
     utsname machine;
     if (uname(&machine) == 0) {
         info.set("host", machine.nodename);
         info.set("arch", machine.machine);
     }
-    char folder[PATH_MAX];
-    if (getcwd(folder, sizeof folder) != nullptr)
-        info.set("wdir", std::string_view(folder).substr(0, MPI_MAX_INFO_VAL - 1));
+    if (start_folder[0] != '\0') info.set("wdir", std::string_view(start_folder).substr(0, MPI_MAX_INFO_VAL - 1));
     info.set(memory_kinds_key, memory_kinds);
-    if (engine.available) info.set("thread_level", name_of_thread_level(engine.thread_level));
 }
 
 } // namespace
 
 Info &Info::environment() {
-    static Info *const info = make();
-    // What is known grows when MPI is started.
-    static bool complete = false;
-    if (!complete) {
-        complete = engine.available;
-        describe_arguments(*info, argument_count, argument_vector);
-        describe_machine(*info);
-    }
+    static Info *const info = [] {
+        Info *made = make();
+        describe_arguments(*made, argument_count, argument_vector);
+        describe_machine(*made);
+        return made;
+    }();
     return *info;
 }
 

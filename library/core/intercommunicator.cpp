@@ -192,7 +192,6 @@ int Intercomm_create_from_groups(Group &local_group, int local_leader, MPI_Group
     if (local_leader < 0 || local_leader >= local_group.size())
         return fail(MPI_ERR_RANK, "local_leader is %d, but the ranks in local_group are 0 to %d", local_leader,
                     local_group.size() - 1);
-    if (!errhandler.fits_communicators()) return fail(MPI_ERR_ARG, "errhandler is not one for communicators");
     Encounter met;
     Words words;
     if (local_group.rank() == local_leader) {
@@ -214,6 +213,7 @@ int Intercomm_create_from_groups(Group &local_group, int local_leader, MPI_Group
     if (int code = make_intercommunicator(local_group, Encounter::of(words), made); code != MPI_SUCCESS) return code;
     set_hints(*made, info);
     replace_errhandler(*made, errhandler);
+    made->session = local_group.session();
     *newintercomm = made->handle();
     return MPI_SUCCESS;
 }

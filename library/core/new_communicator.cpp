@@ -16,6 +16,7 @@ MPI_Comm hand_out(const Communicator &parent, Communicator *made, const Info *hi
     if (!made) return MPI_COMM_NULL;
     set_hints(*made, hints);
     replace_errhandler(*made, *parent.errhandler);
+    made->session = parent.session;
     return made->handle();
 }
 

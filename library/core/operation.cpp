@@ -2,11 +2,15 @@
 #include "core/operation.h"
 
 #include "core/datatype/copy.h"
+#include "core/engine.h"
 #include "core/error.h"
 
 #include <algorithm>
 #include <climits>
 #include <cstdint>
+#include <cstdio>
+#include <type_traits>
+#include <utility>
 
 namespace volley {
 namespace {
@@ -96,6 +100,23 @@ Element pair_element(std::uintptr_t handle) {
     }
 }
 
+/// C's characters, which the standard has for text only. Other MPIs compute with them, and programs rely on it.
+bool is_c_character(const Datatype &datatype) {
+    MPI_Datatype handle = const_cast<Datatype &>(datatype).handle();
+    return handle == MPI_CHAR || handle == MPI_WCHAR;
+}
+
+/// Once per process, in checking mode.
+void warn_of_character(const Operation &operation, const Datatype &datatype) {
+    static bool warned = false;
+    if (std::exchange(warned, true)) return;
+    std::fprintf(stderr,
+                 "Volley: rank %d: %s is applied to %s, which MPI does not allow: use %s, as another MPI may refuse "
+                 "it\n",
+                 engine.rank, operation.name(), datatype.size() == 1 ? "MPI_CHAR" : "MPI_WCHAR",
+                 datatype.size() == 1 ? "MPI_SIGNED_CHAR or MPI_UNSIGNED_CHAR" : "an integer type such as MPI_INT32_T");
+}
+
 /// Pieces for join_all: half of a small first-level cache, so that result and source stay there.
 constexpr Count piece_bytes = 8192;
 
@@ -157,6 +178,9 @@ Element element_of(const Datatype &datatype) {
         return pair_element(reinterpret_cast<std::uintptr_t>(const_cast<Datatype &>(datatype).handle()));
     case BasicKind::character:
     case BasicKind::wide_character:
+        if (!is_c_character(datatype)) break; // Fortran's
+        if (basic.size == 1) return std::is_signed_v<char> ? Element::int8 : Element::uint8;
+        return by_size(std::is_signed_v<wchar_t> ? Element::int8 : Element::uint8, 1, basic.size);
     case BasicKind::packed:
         break;
     }
@@ -172,7 +196,12 @@ bool applies(const Operation &operation, const Datatype &datatype) {
 }
 
 int check_applies(const Operation &operation, const Datatype &datatype) {
-    if (applies(operation, datatype)) return MPI_SUCCESS;
+    if (applies(operation, datatype)) {
+        if (engine.settings.checking && operation.is_predefined() && !operation.is_assignment() &&
+            is_c_character(datatype))
+            warn_of_character(operation, datatype);
+        return MPI_SUCCESS;
+    }
     const char *wanted = "predefined types";
     switch (operation.number() & 0x18) {
     case 0x00:

@@ -63,7 +63,8 @@ class Operation final : public Object {
 /// What the loops of predefined operations are to make of a datatype; `none` if they are not defined for it.
 Element element_of(const Datatype &datatype);
 
-/// Is the operation defined for elements of this type (MPI 5.0, section 6.9.2)? A user's is for any.
+/// Is the operation defined for elements of this type (MPI 5.0, section 6.9.2)? A user's is for any. MPI_CHAR and
+/// MPI_WCHAR, which the standard leaves out, count as integers.
 bool applies(const Operation &operation, const Datatype &datatype);
 
 /// MPI_SUCCESS if it applies, else MPI_ERR_OP with a sentence that says which types it wants.

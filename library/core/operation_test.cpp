@@ -2,8 +2,11 @@
 /// Every predefined operation with every predefined type, against a plain model, for both sets of loops.
 #include "core/operation.h"
 
+#include "core/engine.h"
+
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <complex>
 #include <cstring>
 #include <functional>
@@ -170,6 +173,28 @@ TEST(Operation, Integers) {
     check_integer<Int128>(MPI_INTEGER16);
 }
 
+/// Not of the standard, which has characters for text only; but every other MPI computes, and programs rely on it.
+TEST(Operation, CharactersAreIntegers) {
+    check_integer<char>(MPI_CHAR);
+    check_integer<wchar_t>(MPI_WCHAR);
+    char low[] = {-1}, high[] = {1};
+    Reduction(*Operation::from_handle(MPI_MAX), *Datatype::from_handle(MPI_CHAR)).fold(low, high, 1);
+    EXPECT_EQ(high[0], std::max(low[0], char{1}));
+}
+
+TEST(Operation, CheckingSaysOnceThatCharactersAreNoIntegers) {
+    engine.settings.checking = true;
+    testing::internal::CaptureStderr();
+    for (MPI_Datatype type : {MPI_CHAR, MPI_CHAR, MPI_WCHAR})
+        EXPECT_EQ(check_applies(*Operation::from_handle(MPI_SUM), *Datatype::from_handle(type)), MPI_SUCCESS);
+    EXPECT_EQ(check_applies(*Operation::from_handle(MPI_REPLACE), *Datatype::from_handle(MPI_CHAR)), MPI_SUCCESS);
+    std::string said = testing::internal::GetCapturedStderr();
+    engine.settings.checking = false;
+    EXPECT_NE(said.find("MPI_SUM"), std::string::npos) << said;
+    EXPECT_NE(said.find("MPI_CHAR"), std::string::npos) << said;
+    EXPECT_EQ(std::ranges::count(said, '\n'), 1) << said;
+}
+
 TEST(Operation, FloatingPoint) {
     check_floating<float>(MPI_FLOAT);
     check_floating<double>(MPI_DOUBLE);
@@ -220,7 +245,7 @@ TEST(Operation, BytesAndPairs) {
     check_pair<int, int>(MPI_2INTEGER);
 }
 
-/// The table of MPI 5.0, section 6.9.2, by kind of type.
+/// The table of MPI 5.0, section 6.9.2, by kind of type, and C's characters, which are allowed as integers.
 TEST(Operation, AppliesJustWhereTheStandardSays) {
     const std::set<MPI_Op> arithmetic = {MPI_SUM, MPI_PROD}, order = {MPI_MIN, MPI_MAX};
     const std::set<MPI_Op> bits = {MPI_BAND, MPI_BOR, MPI_BXOR}, logical = {MPI_LAND, MPI_LOR, MPI_LXOR};
@@ -232,7 +257,9 @@ TEST(Operation, AppliesJustWhereTheStandardSays) {
         if (type == nullptr) continue;
         std::set<MPI_Op> allowed;
         auto allow = [&](const std::set<MPI_Op> &more) { allowed.insert(more.begin(), more.end()); };
-        switch (type->basic().kind) {
+        BasicKind kind = type->basic().kind;
+        if (type->handle() == MPI_CHAR || type->handle() == MPI_WCHAR) kind = BasicKind::signed_integer;
+        switch (kind) {
         case BasicKind::signed_integer:
         case BasicKind::unsigned_integer:
             allow(arithmetic);

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cctype>
 #include <string>
+#include <utility>
 
 namespace volley {
 namespace {
@@ -81,7 +82,6 @@ namespace mpi {
 
 int Session_init(Info *info, Errhandler &errhandler, MPI_Session *session) {
     *session = MPI_SESSION_NULL;
-    if (!errhandler.fits_sessions()) return fail(MPI_ERR_ARG, "errhandler is not one for sessions");
     int level = MPI_THREAD_SINGLE;
     if (int code = requested_level(info, level); code != MPI_SUCCESS) return code;
     if (int code = acquire_library(level); code != MPI_SUCCESS) return code;
@@ -94,9 +94,9 @@ int Session_finalize(MPI_Session *session) {
     if (!finalised)
         return fail(MPI_ERR_SESSION, "session is %s, not a session that can be finalised",
                     *session == MPI_SESSION_NULL ? "MPI_SESSION_NULL" : "no live session");
-    if (finalised->buffered_sends) {
-        finalised->buffered_sends->flush();
-        delete finalised->buffered_sends;
+    if (BufferedSends *attached = std::exchange(finalised->buffer->attached, nullptr)) {
+        attached->flush();
+        delete attached;
     }
     Session::destroy(*finalised);
     *session = MPI_SESSION_NULL;
@@ -121,6 +121,11 @@ int Session_get_nth_pset(Session &, Info *, int n, int *pset_len, char *pset_nam
     if (n < 0 || static_cast<std::size_t>(n) >= process_sets().size())
         return fail(MPI_ERR_ARG, "n is %d, but there are %zu process sets, counted from 0", n, process_sets().size());
     std::string_view name = process_sets()[static_cast<std::size_t>(n)].name;
+    if (*pset_len > 0 && pset_name == nullptr)
+        return fail(MPI_ERR_ARG,
+                    "pset_name is a null pointer, but pset_len is %d: pass an array of that length, or 0 to learn "
+                    "the length",
+                    *pset_len);
     // A length of 0 only asks for the length; it counts the zero at the end.
     if (*pset_len > 0) {
         std::size_t copied = name.copy(pset_name, static_cast<std::size_t>(*pset_len) - 1);
@@ -139,11 +144,10 @@ int Session_get_pset_info(Session &, const char *pset_name, MPI_Info *info) {
     return MPI_SUCCESS;
 }
 
-int Group_from_session_pset(Session &, const char *pset_name, MPI_Group *newgroup) {
+int Group_from_session_pset(Session &session, const char *pset_name, MPI_Group *newgroup) {
     const ProcessSet *set = find_process_set(pset_name);
     if (!set) return no_such_set(pset_name);
-    set->group().retain();
-    *newgroup = set->group().handle();
+    *newgroup = Group::make(set->group().world_ranks(), session.buffer)->handle();
     return MPI_SUCCESS;
 }
 

@@ -2,7 +2,7 @@
 /// Sessions: MPI for a part of a program, without MPI_Init (MPI 5.0, section 11.3).
 ///
 /// Every session keeps the library started (boot/initialise.h counts). The process sets are "mpi://WORLD" and
-/// "mpi://SELF"; a group made from one remembers nothing of its session.
+/// "mpi://SELF"; a group made from one, and communicators made of that, remember its buffer for buffered sends.
 #pragma once
 
 #include "core/object.h"
@@ -10,6 +10,7 @@
 #include <mpi.h>
 
 #include <array>
+#include <memory>
 #include <string_view>
 
 namespace volley {
@@ -18,6 +19,12 @@ class BufferedSends;
 class Errhandler;
 class Group;
 class Info;
+
+/// The place where a session's buffer is attached. It outlives the session, as groups and communicators may: then
+/// there is none.
+struct SessionBuffer {
+    BufferedSends *attached = nullptr;
+};
 
 class Session final : public Object {
   public:
@@ -41,8 +48,9 @@ class Session final : public Object {
     /// Gives the handle's reference back and forgets the error handler; not the library.
     static void destroy(Session &session);
 
-    Errhandler *errhandler;                  ///< never nullptr; core/errhandler.h
-    BufferedSends *buffered_sends = nullptr; ///< core/buffered.h: MPI_Session_attach_buffer
+    Errhandler *errhandler; ///< never nullptr; core/errhandler.h
+    /// core/buffered.h: MPI_Session_attach_buffer. Groups and communicators share it.
+    std::shared_ptr<SessionBuffer> buffer = std::make_shared<SessionBuffer>();
 
   private:
     friend class Pool<Session>;

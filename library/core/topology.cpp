@@ -5,32 +5,93 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
+#include <tuple>
 
 namespace volley {
 namespace {
 
-/// Whether `largest` multiplied `factors` times is at least `number`.
-bool reaches(std::int64_t largest, std::size_t factors, std::int64_t number) {
+/// Whether `factor` multiplied `times` times is at least `number`.
+bool reaches(std::int64_t factor, std::size_t times, std::int64_t number) {
     std::int64_t product = 1;
-    for (std::size_t i = 0; i < factors && product < number; i++) product *= largest;
+    for (std::size_t i = 0; i < times && product < number; i++) product *= factor;
     return product >= number;
 }
 
-/// Writes `number` as a product of as many factors as there is room for, none larger than `largest` and none larger
-/// than the one before: the first as small as possible, then the second, and so on. False if there is no such product.
-bool factorise(std::int64_t number, std::int64_t largest, const std::vector<int> &divisors, std::span<int> factors) {
-    if (factors.empty()) return number == 1;
-    if (factors.size() == 1) {
-        factors[0] = static_cast<int>(number);
-        return number <= largest;
+/// Writes numbers as products of a given number of divisors of one number.
+class Factoriser {
+  public:
+    Factoriser(int number, const std::vector<int> &divisors) : divisors_(divisors) {
+        for (int divisor : divisors)
+            if (divisor > 1 && std::ranges::none_of(primes_, [&](int prime) { return divisor % prime == 0; }))
+                primes_.push_back(divisor);
+        for (int prime : primes_)
+            for (int left = number; left % prime == 0; left /= prime) prime_factors_++;
     }
-    for (int divisor : divisors) {
-        if (divisor > largest || divisor > number) return false;
-        if (number % divisor != 0 || !reaches(divisor, factors.size(), number)) continue;
-        factors[0] = divisor;
-        if (factorise(number / divisor, divisor, divisors, factors.subspan(1))) return true;
+
+    /// As many factors as there is room for, from `smallest` to `largest`, none larger than the one before: the first
+    /// as small as possible, then the second, and so on. False if there is no such product.
+    bool factorise(std::int64_t number, std::int64_t smallest, std::int64_t largest, std::span<int> factors) {
+        smallest_ = smallest;
+        refuted_.clear();
+        // With more factors than prime ones, the others are 1.
+        std::size_t most = std::min(factors.size(), std::max<std::size_t>(prime_factors_, 1));
+        if (smallest > 1 && most < factors.size()) return false;
+        std::ranges::fill(factors.subspan(most), 1);
+        return search(number, largest, factors.first(most));
     }
-    return false;
+
+  private:
+    bool search(std::int64_t number, std::int64_t largest, std::span<int> factors) {
+        if (factors.size() == 1) {
+            factors[0] = static_cast<int>(number);
+            return number >= smallest_ && number <= largest;
+        }
+        // The largest factor is at least the root, and at least the largest prime.
+        if (!reaches(largest, factors.size(), number)) return false;
+        auto prime = std::find_if(primes_.rbegin(), primes_.rend(), [&](int each) { return number % each == 0; });
+        std::int64_t least = std::max(smallest_, prime != primes_.rend() ? std::int64_t{*prime} : 1);
+        if (least > largest) return false;
+        // Many ways lead to the same rest of the search.
+        auto rest = std::tuple(number, largest, factors.size());
+        if (refuted_.contains(rest)) return false;
+        for (auto divisor = std::ranges::lower_bound(divisors_, least); divisor != divisors_.end(); ++divisor) {
+            if (*divisor > largest || *divisor > number) break;
+            if (number % *divisor != 0 || !reaches(*divisor, factors.size(), number)) continue;
+            factors[0] = *divisor;
+            if (search(number / *divisor, *divisor, factors.subspan(1))) return true;
+        }
+        refuted_.insert(rest);
+        return false;
+    }
+
+    const std::vector<int> &divisors_;
+    std::vector<int> primes_; ///< of the number, ascending
+    std::size_t prime_factors_ = 0;
+    std::int64_t smallest_ = 1;
+    std::set<std::tuple<std::int64_t, std::int64_t, std::size_t>> refuted_;
+};
+
+/// Writes `number` as a product of factors that are as close to each other as possible: the smallest difference of the
+/// largest and the smallest, then the smallest largest. None is larger than the one before.
+void factorise_evenly(int number, const std::vector<int> &divisors, std::span<int> factors) {
+    if (factors.empty()) return;
+    Factoriser factoriser(number, divisors);
+    std::vector<int> tried(factors.size());
+    // From 1 up there always is a product. It tells what others must better.
+    factoriser.factorise(number, 1, number, factors);
+    std::int64_t spread = factors.front() - factors.back();
+    // Each smallest factor there can be, from the root down: the further below, the larger the least difference.
+    for (auto smallest = divisors.rbegin(); smallest != divisors.rend(); ++smallest) {
+        if (*smallest > 1 && reaches(*smallest, factors.size(), std::int64_t{number} + 1)) continue;
+        // The largest factor is at least the root: a smaller difference is no longer possible.
+        if (!reaches(*smallest + spread, factors.size(), number)) return;
+        if (!factoriser.factorise(number, *smallest, *smallest + spread, tried)) continue;
+        std::int64_t found = tried.front() - tried.back();
+        if (found > spread || (found == spread && tried.front() >= factors[0])) continue;
+        spread = found;
+        std::ranges::copy(tried, factors.begin());
+    }
 }
 
 std::vector<int> divisors_of(int number) {
@@ -67,7 +128,7 @@ int create_dimensions(int nodes, std::span<int> dimensions) {
         return fail(MPI_ERR_DIMS, "all entries of dims are set, but their product is not nnodes, %d", nodes);
     std::vector<int> factors(free.size());
     auto number = static_cast<int>(left);
-    factorise(number, number, divisors_of(number), factors);
+    factorise_evenly(number, divisors_of(number), factors);
     for (std::size_t i = 0; i < free.size(); i++) *free[i] = factors[i];
     return MPI_SUCCESS;
 }

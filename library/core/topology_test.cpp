@@ -6,6 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <climits>
+#include <cstdint>
+#include <ctime>
 #include <functional>
 #include <numeric>
 #include <set>
@@ -56,6 +59,41 @@ TEST(CreateDimensions, ProductAndOrderHoldForAll) {
             EXPECT_EQ(std::accumulate(found.begin(), found.end(), 1, std::multiplies<>()), nodes);
             EXPECT_TRUE(std::ranges::is_sorted(found, std::greater<>()));
         }
+}
+
+/// The smallest difference between the largest and the smallest of `count` factors of `number`, by trying all.
+int smallest_spread(int number, std::size_t count, int least = 1, int first = 0) {
+    if (count == 1) return number >= least ? number - (first == 0 ? number : first) : INT_MAX;
+    int best = INT_MAX;
+    for (int factor = least; factor <= number; factor++)
+        if (number % factor == 0)
+            best = std::min(best, smallest_spread(number / factor, count - 1, factor, first == 0 ? factor : first));
+    return best;
+}
+
+TEST(CreateDimensions, AsCloseToEachOtherAsPossible) {
+    EXPECT_EQ(created(7488, {0, 0, 0}), (Dimensions{26, 18, 16}));
+    EXPECT_EQ(created(7488 * 5, {0, 5, 0, 0}), (Dimensions{26, 5, 18, 16}));
+    for (std::size_t count = 1; count <= 5; count++)
+        for (int nodes = 1; nodes <= (count < 5 ? 1500 : 700); nodes++) {
+            std::vector<int> found = created(nodes, std::vector<int>(count, 0));
+            ASSERT_EQ(found.front() - found.back(), smallest_spread(nodes, count)) << nodes << " in " << count;
+        }
+}
+
+/// A time, as the worst numbers take seconds by any way that tries too much.
+void expect_quick(int nodes, std::size_t count) {
+    std::clock_t begin = std::clock();
+    std::vector<int> found = created(nodes, std::vector<int>(count, 0));
+    double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+    EXPECT_LT(seconds, 0.05) << nodes << " in " << count;
+    EXPECT_EQ(std::accumulate(found.begin(), found.end(), std::int64_t{1}, std::multiplies<>()), nodes);
+}
+
+TEST(CreateDimensions, LargeNumbersInAnyNumberOfDimensionsTakeNoTime) {
+    const int primorial = 2 * 3 * 5 * 7 * 11 * 13 * 17 * 19 * 23;
+    for (int nodes : {2095133040, 2147483647, 1 << 30, 1162261467, primorial, 1396755360, 2 * 1073741789, 1073741824})
+        for (std::size_t count = 1; count <= 33; count++) expect_quick(nodes, count);
 }
 
 TEST(CreateDimensions, LargeNumbersTakeNoTime) {

@@ -15,6 +15,8 @@ from ..conftest import MODES, MpiProgram
 FOLDER = Path(__file__).parents[1] / "point_to_point"
 TRAFFIC = FOLDER / "traffic.cpp"
 END = Path(__file__).parent / "end.c"
+SESSIONS = Path(__file__).parent / "sessions.c"
+FORK = Path(__file__).parent / "fork.c"
 
 
 def run(*command: object, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -44,6 +46,14 @@ def test_ranks_of_hydra_find_each_other(family: str, mpi_program: MpiProgram) ->
     outcome = run(hydra(family), "-n", 3, mpi_program(TRAFFIC))
     assert outcome.returncode == 0, outcome.stderr
     assert outcome.stdout.endswith("good\n")
+
+
+@pytest.mark.parametrize("family", ["mpich", "impi-rt"])
+def test_hydra_lets_ranks_of_sessions_end_one_after_the_other(family: str, mpi_program: MpiProgram) -> None:
+    """It ends the job when a rank ends that has not said that it ends well, and nobody calls MPI_Finalize here."""
+    outcome = run(hydra(family), "-n", 3, mpi_program(SESSIONS))
+    assert outcome.returncode == 0, outcome.stdout + outcome.stderr
+    assert sorted(outcome.stdout.splitlines()) == ["rank 1 ends well", "rank 2 ends well"]
 
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two processors")
@@ -92,3 +102,12 @@ def test_one_of_many_of_an_unknown_launcher_stops(variable: str, mpi_program: Mp
     assert outcome.returncode != 0
     assert "one of 4" in outcome.stderr
     assert "start the program with Volley's mpiexec" in outcome.stderr
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("how", ["plain", "child", "some", "execute", "become", "after"])
+def test_ranks_that_start_other_processes(how: str, mode: str, prefix: Path, mpi_program: MpiProgram) -> None:
+    """The child of a rank of a shared address space has a copy of it, which its neighbours must not take for theirs."""
+    program = mpi_program(FORK)
+    outcome = run(prefix / "bin/mpiexec", "--ranks", mode, "-n", 3, program, how)
+    assert (outcome.returncode, outcome.stdout, outcome.stderr) == (0, "", "")

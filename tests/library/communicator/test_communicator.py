@@ -10,11 +10,22 @@ import pytest
 from ..conftest import MODES, SIZES, MpiProgram, MpiRun
 
 PROGRAMS = Path(__file__).parent / "programs"
+SOURCES = [
+    "duplicate",
+    "create",
+    "inter",
+    "topology",
+    "session",
+    "session_buffers",
+    "errhandler_argument",
+    "environment",
+    "threads",
+]
 
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("ranks", SIZES)
-@pytest.mark.parametrize("source", ["duplicate", "create", "inter", "topology", "session", "threads"])
+@pytest.mark.parametrize("source", SOURCES)
 def test_program(source: str, ranks: int, mode: str, mpi_program: MpiProgram, mpirun: MpiRun) -> None:
     outcome = mpirun("--ranks", mode, "-n", ranks, mpi_program(PROGRAMS / f"{source}.cpp"), check=False)
     assert (outcome.returncode, outcome.stderr) == (0, "")

@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -122,6 +122,60 @@ def test_errors_name_thing_value_and_remedy(mpiexec: Mpiexec, arguments: list[st
     assert outcome.stderr.startswith("mpiexec: ")
     assert text in outcome.stderr
     assert outcome.stderr.count("\n") == 1
+
+
+@pytest.fixture
+def linked(tmp_path: Path) -> Callable[..., Path]:
+    """Makes a program that needs a library of that name, in the same folder, by another library if asked."""
+
+    def make(library: str, *options: str, through: bool = False) -> Path:
+        def build(name: str, text: str, *more: str) -> Path:
+            path = tmp_path / name
+            source = tmp_path / "source.c"
+            source.write_text(text)
+            subprocess.run(["gcc", "-o", path, source, *more, "-Wl,-rpath,$ORIGIN", f"-L{tmp_path}"], check=True)
+            return path
+
+        shared = ["-shared", "-fPIC"]
+        build("libbelow.so", "int below(void) { return 0; }", *shared, f"-Wl,-soname,{library}")
+        (tmp_path / library).write_bytes((tmp_path / "libbelow.so").read_bytes())
+        if not through:
+            return build("program", "int below(void); int main(void) { return below(); }", "-lbelow", *options)
+        build("libbetween.so", "int below(void); int between(void) { return below(); }", *shared, "-lbelow")
+        text = "int between(void); int main(void) { return between(); }"
+        return build("program", text, "-lbetween", f"-Wl,-rpath-link,{tmp_path}", *options)
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("library", "mpi", "remedy"),
+    [
+        ("libmpi.so.40", "Open MPI", "Open MPI's mpirun"),
+        ("libmpi.so.12", "MPICH or one of its family", "that MPI's mpiexec"),
+        ("libmpich.so.12", "MPICH", "MPICH's mpiexec"),
+        ("libmpi.so.0", "LAM", "LAM's mpirun"),
+    ],
+)
+@pytest.mark.parametrize("through", [False, True], ids=["directly", "through-a-library"])
+def test_programs_of_other_mpis_are_refused(
+    mpiexec: Mpiexec, linked: Callable[..., Path], library: str, mpi: str, remedy: str, through: bool
+) -> None:
+    """Instead of running so many worlds of one."""
+    program = linked(library, through=through)
+    outcome = mpiexec("-n", "2", str(program))
+    by = f", by {program.parent}/libbetween.so" if through else ""
+    assert (outcome.returncode, outcome.stdout) == (126, "")
+    assert outcome.stderr == (
+        f"mpiexec: {program} is linked with {library} ({mpi}{by}), not with Volley's libmpi_abi.so.1: "
+        f"compile it with Volley's mpicc, or start it with {remedy}\n"
+    )
+
+
+def test_programs_of_other_libraries_are_not_refused(mpiexec: Mpiexec, linked: Callable[..., Path]) -> None:
+    for library, options in (("libmpi.so", ()), ("libmpich.so.0x", ("-no-pie",)), ("libmpi_abi.so.1", ())):
+        assert mpiexec("-n", "2", str(linked(library, *options))).returncode == 0
+    assert mpiexec("-n", "2", str(linked("libmpi.so.40", "-no-pie"))).returncode == 126
 
 
 def test_help_and_version(mpiexec: Mpiexec) -> None:

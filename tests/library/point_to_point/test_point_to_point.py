@@ -16,7 +16,7 @@ FOLDER = Path(__file__).parent
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("ranks", SIZES)
-@pytest.mark.parametrize("source", ["traffic", "semantics", "threads"])
+@pytest.mark.parametrize("source", ["traffic", "semantics", "freed_types", "threads"])
 def test_messages(source: str, ranks: int, mode: str, mpi_program: MpiProgram, mpirun: MpiRun) -> None:
     """Each program checks what it receives and ends the job where something is not so."""
     mpirun("--ranks", mode, "-n", ranks, mpi_program(FOLDER / f"{source}.cpp"))

@@ -34,7 +34,10 @@ JobShared *find_job_shared(ArenaHead &arena) {
     if (offset == 0) {
         void *made = arena_allocate(JobShared::footprint(arena.ranks));
         if (!made) throw Error("the memory the ranks share is too small for " + std::to_string(arena.ranks) + " ranks");
-        if (arena.job_shared.compare_exchange_strong(offset, arena_offset(made))) offset = arena_offset(made);
+        if (arena.job_shared.compare_exchange_strong(offset, arena_offset(made)))
+            offset = arena_offset(made);
+        else
+            arena_release(made, JobShared::footprint(arena.ranks));
     }
     return arena_pointer<JobShared>(offset);
 }
@@ -47,8 +50,9 @@ void join() {
     engine.ranks = place.ranks;
     engine.application = place.application;
     engine.own = &engine.records[place.rank];
-    engine.job = find_job_shared(*place.arena);
     engine.settings = read_settings();
+    open_memory();
+    engine.job = find_job_shared(*place.arena);
     engine.patience = Patience::for_job(place.arena->ranks, place.arena->cpus);
     engine.fences = prepare_fences();
     messages.prepare();

@@ -120,9 +120,12 @@ void Agreement::send_on() {
 void Agreement::advance() {
     if (receipt_ && receipt_->is_complete()) take_receipt();
     if (receipt_ || !std::ranges::all_of(sends_, &Request::is_complete)) return;
-    for (Request *sent : sends_) sent->dispose();
-    sends_.clear();
     engine.withdraw(*this);
+    for (Request *sent : sends_) {
+        if (int code = sent->finish(); code != MPI_SUCCESS) completion.error = code;
+        sent->dispose();
+    }
+    sends_.clear();
     if (int code = settle(made_, terms_); code != MPI_SUCCESS) completion.error = code;
     complete();
 }

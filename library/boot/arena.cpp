@@ -18,10 +18,6 @@ namespace {
 constexpr std::uint64_t mebi = 1 << 20;
 constexpr std::uint64_t page = 4096;
 
-/// Virtual: pages exist once touched. Enough for all that a machine's ranks could keep in flight.
-constexpr std::uint64_t generous_bytes = 64 * 1024 * mebi;
-constexpr std::uint64_t least_bytes = 16 * mebi;
-
 /// Addresses to try. The first lies below where Linux puts position-independent programs (0x5555...) and
 /// far from its other mappings (0x7f...), and inside what AddressSanitizer, ThreadSanitizer and
 /// MemorySanitizer leave to the program on x86-64, so that it is free in every kind of rank.
@@ -33,12 +29,12 @@ std::uint64_t limit(decltype(RLIMIT_AS) resource) {
 }
 
 /// A limit on a process's memory must leave most of it to the program.
-std::uint64_t arena_bytes() {
+std::uint64_t arena_bytes(std::uint64_t wanted) {
     const std::uint64_t allowed = std::min<std::uint64_t>(limit(RLIMIT_AS) / 4, limit(RLIMIT_FSIZE));
-    const std::uint64_t bytes = std::min(generous_bytes, allowed / page * page);
-    if (bytes < least_bytes)
+    const std::uint64_t bytes = std::min(wanted, allowed) / page * page;
+    if (bytes < least_arena_bytes)
         throw Error("the limits on memory (ulimit -v) or file size (ulimit -f) leave " + std::to_string(bytes / mebi) +
-                    " MiB for the memory ranks share, which needs " + std::to_string(least_bytes / mebi) +
+                    " MiB for the memory ranks share, which needs " + std::to_string(least_arena_bytes / mebi) +
                     ": raise them");
     return bytes;
 }
@@ -71,7 +67,8 @@ ArenaHead *map_arena(int file, std::uint64_t address, std::uint64_t bytes) {
 
 Arena::Arena(int ranks) {
     const std::string name = job_name();
-    const std::uint64_t bytes = arena_bytes();
+    const Settings settings = read_settings();
+    const std::uint64_t bytes = arena_bytes(settings.most_arena_bytes());
     file_ = Descriptor(memfd_create(name.c_str(), 0));
     if (!file_) throw system_error("cannot make the memory ranks share (memfd_create)");
     if (ftruncate(file_.get(), static_cast<off_t>(bytes)) != 0)
@@ -81,14 +78,13 @@ Arena::Arena(int ranks) {
     head_->address = address();
     head_->bytes = bytes;
     head_->ranks = count;
-    const Settings settings = read_settings();
     head_->cpus = settings.usable_cpus();
     head_->cores = settings.allowed_cores();
     name.copy(head_->job, description_bytes - 1);
     head_->records = page;
     for (int rank = 0; rank < ranks; ++rank) new (&record(rank)) RankRecord{};
     const std::uint64_t end = head_->records + count * sizeof(RankRecord);
-    head_->next_free = (end + page - 1) / page * page;
+    head_->memory = (end + page - 1) / page * page;
     head_->magic.store(arena_magic, std::memory_order_release);
 }
 

@@ -9,6 +9,7 @@
 #include "core/attribute.h"
 #include "core/buffered.h"
 #include "core/communicator.h"
+#include "core/contexts.h"
 #include "core/engine.h"
 #include "core/error.h"
 #include "core/ledger.h"
@@ -34,7 +35,10 @@ JobShared *find_job_shared(ArenaHead &arena) {
     if (offset == 0) {
         void *made = arena_allocate(JobShared::footprint(arena.ranks));
         if (!made) throw Error("the memory the ranks share is too small for " + std::to_string(arena.ranks) + " ranks");
-        if (arena.job_shared.compare_exchange_strong(offset, arena_offset(made))) offset = arena_offset(made);
+        if (arena.job_shared.compare_exchange_strong(offset, arena_offset(made)))
+            offset = arena_offset(made);
+        else
+            arena_release(made, JobShared::footprint(arena.ranks));
     }
     return arena_pointer<JobShared>(offset);
 }
@@ -47,8 +51,9 @@ void join() {
     engine.ranks = place.ranks;
     engine.application = place.application;
     engine.own = &engine.records[place.rank];
-    engine.job = find_job_shared(*place.arena);
     engine.settings = read_settings();
+    open_memory();
+    engine.job = find_job_shared(*place.arena);
     engine.patience = Patience::for_job(place.arena->ranks, place.arena->cpus);
     engine.fences = prepare_fences();
     messages.prepare();
@@ -71,19 +76,19 @@ void meet_all() {
 /// Messages that were never received show an error of the program, which could wait for them for ever under another
 /// MPI.
 void report_unreceived() {
-    int count = 0;
-    const Unexpected *first = nullptr;
+    LeftMessages left = left_messages();
     for_each_queue([&](const MatchQueues &queues) {
         if (queues.context % 2 != static_cast<std::uint32_t>(Traffic::program)) return;
         for (Unexpected *message = queues.arrivals.first(); message; message = message->all.next)
-            if (!message->is_cancelled() && count++ == 0) first = message;
+            if (!message->is_cancelled() && left.count++ == 0)
+                left = {1, message->source, message->tag, static_cast<long long>(message->bytes)};
     });
-    if (count == 0) return;
+    if (left.count == 0) return;
     std::fprintf(
         stderr,
         "Volley: rank %d: MPI_Finalize was called before %s received: %d, from rank %d with tag %d, %lld bytes%s\n",
-        engine.rank, count == 1 ? "a message was" : "all messages were", count, first->source, first->tag,
-        static_cast<long long>(first->bytes), count == 1 ? "" : " (the first of them)");
+        engine.rank, left.count == 1 ? "a message was" : "all messages were", left.count, left.source, left.tag,
+        left.bytes, left.count == 1 ? "" : " (the first of them)");
 }
 
 /// An error of this library that costs time only. It is said wherever a program ends, as nobody would look for it.

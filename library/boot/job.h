@@ -127,10 +127,10 @@ struct alignas(cache_line) ArenaHead {
     std::uint32_t cores;              ///< that they belong to (affinity alone): hardware threads counted once
     char job[description_bytes];      ///< unique name of the job
     std::uint64_t records;            ///< offset of RankRecord[ranks]
-    /// Offset of the first byte not yet given out; advanced by atomic addition, never back.
-    alignas(cache_line) std::atomic<std::uint64_t> next_free;
+    /// Offset of a page from which on, to the end, all is for the ranks (arena/allocator.h). It is zero at first.
+    std::uint64_t memory;
     /// Offset of what the ranks' libraries share (core/job_shared.h); 0 until the first of them has made it.
-    std::atomic<std::uint64_t> job_shared;
+    alignas(cache_line) std::atomic<std::uint64_t> job_shared;
     /// 0, or 1 + the rank whose end is ending the job; set once, by the launcher or MPI_Abort.
     alignas(cache_line) std::atomic<std::uint32_t> ending;
     std::atomic<std::int32_t> abort_code; ///< of MPI_Abort

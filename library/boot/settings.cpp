@@ -17,12 +17,15 @@ constexpr std::uint32_t largest_eager_limit = 1 << 20;
 /// A block of common memory holds such a message, as long as it is under way.
 constexpr std::uint32_t largest_relay_limit = 1 << 24;
 
-std::optional<std::uint32_t> read_number(const char *name, const char *what, std::uint32_t least,
-                                         std::uint32_t largest) {
+/// Addresses for it are chosen in the lower half of those of a process.
+constexpr std::uint64_t largest_arena_bytes = std::uint64_t{1} << 42;
+
+template <class Number>
+std::optional<Number> read_number(const char *name, const char *what, Number least, Number largest) {
     const char *text = std::getenv(name);
     if (text == nullptr || *text == '\0') return {};
     const std::string_view digits = text;
-    std::uint32_t value = 0;
+    Number value = 0;
     const auto [end, error] = std::from_chars(digits.begin(), digits.end(), value);
     if (error != std::errc() || end != digits.end() || value < least || value > largest)
         throw Error(std::string("environment variable ") + name + " is '" + text + "': it must be a number of " + what +
@@ -36,14 +39,19 @@ Settings read_settings() {
     Settings settings;
     const char *check = std::getenv("VOLLEY_CHECK");
     settings.checking = check != nullptr && *check != '\0' && std::string_view(check) != "0";
-    settings.eager_limit = read_number("VOLLEY_EAGER_LIMIT", "bytes", 0, largest_eager_limit);
-    settings.relay_limit = read_number("VOLLEY_RELAY_LIMIT", "bytes", 0, largest_relay_limit);
-    settings.cpus = read_number("VOLLEY_CPUS", "processors", 1, 65536);
+    settings.eager_limit = read_number<std::uint32_t>("VOLLEY_EAGER_LIMIT", "bytes", 0, largest_eager_limit);
+    settings.relay_limit = read_number<std::uint32_t>("VOLLEY_RELAY_LIMIT", "bytes", 0, largest_relay_limit);
+    settings.cpus = read_number<std::uint32_t>("VOLLEY_CPUS", "processors", 1, 65536);
+    settings.arena_bytes = read_number("VOLLEY_ARENA_BYTES", "bytes", least_arena_bytes, largest_arena_bytes);
+    settings.refused_allocation = read_number<std::uint64_t>("VOLLEY_REFUSE", "a block", 0, ~0U).value_or(0);
     return settings;
 }
 
 std::string Settings::text(bool shared) const {
-    return "VOLLEY_CHECK=" + std::to_string(static_cast<int>(checking)) +
+    return "VOLLEY_ARENA_BYTES=" + std::to_string(most_arena_bytes()) +
+           "  memory that ranks share, for messages under way (virtual: pages exist once used)\n"
+           "VOLLEY_CHECK=" +
+           std::to_string(static_cast<int>(checking)) +
            "  1: ranks compare what they are about to do in collective operations\n"
            "VOLLEY_CPUS=" +
            std::to_string(usable_cpus()) +
@@ -53,7 +61,9 @@ std::string Settings::text(bool shared) const {
            "  messages up to here go through a ring (bytes)\n"
            "VOLLEY_RELAY_LIMIT=" +
            std::to_string(relay_limit_to(shared)) +
-           "  longer ones up to here go through a block of common memory (bytes); others wait for their receiver\n";
+           "  longer ones up to here go through a block of common memory (bytes); others wait for their receiver\n"
+           "VOLLEY_REFUSE=" +
+           std::to_string(refused_allocation) + "  for tests: which block of common memory a rank does not get\n";
 }
 
 std::uint32_t Settings::usable_cpus() const {

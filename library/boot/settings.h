@@ -10,6 +10,11 @@
 
 namespace volley {
 
+/// Of the memory ranks share. Virtual: pages exist once touched. Enough for all that a machine's ranks could keep in
+/// flight; the least is for some ranks and small messages.
+inline constexpr std::uint64_t generous_arena_bytes = std::uint64_t{64} << 30;
+inline constexpr std::uint64_t least_arena_bytes = std::uint64_t{16} << 20;
+
 struct Settings {
     /// VOLLEY_CHECK: ranks compare what they are about to do together (collective/compare.h), and say
     /// once where a program computes with characters (core/operation.h).
@@ -24,6 +29,15 @@ struct Settings {
     /// VOLLEY_CPUS: so many processors are there for the ranks; with more ranks they give way to each other at once
     /// instead of waiting busily. Not set: what affinity and quota allow.
     std::optional<std::uint32_t> cpus;
+    /// VOLLEY_ARENA_BYTES: the size of the memory ranks share, if limits on memory allow it. What does not fit goes
+    /// slower ways, or fails with MPI_ERR_NO_MEM. Not set: generous_arena_bytes.
+    std::optional<std::uint64_t> arena_bytes;
+    /// VOLLEY_REFUSE, for tests: which block of that memory is refused, of those that a rank asks for; 0: none.
+    std::uint64_t refused_allocation = 0;
+
+    std::uint64_t most_arena_bytes() const {
+        return arena_bytes.value_or(generous_arena_bytes);
+    }
 
     /// The limit for a receiver that may read this rank's memory, or may not. Above, one copy straight from buffer to
     /// buffer is faster where both sides share the work of it; a copy by the kernel costs 1.5 us more than two of our

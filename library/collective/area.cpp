@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <vector>
 
 namespace volley {
 namespace {
@@ -15,35 +14,12 @@ namespace {
 /// else 0.27; bcast of 1 KiB 0.27, else 0.15).
 constexpr std::size_t posts_handed_down = 384;
 
-/// The areas this rank has made and not yet found given up by all.
-std::vector<CollectiveArea *> &made_areas() {
-    static auto *made = new std::vector<CollectiveArea *>;
-    return *made;
-}
-
 void leave(Communicator &communicator) {
-    if (communicator.area != nullptr) communicator.area->leavers.fetch_add(1, std::memory_order_release);
+    if (communicator.area != nullptr) leave_area(*communicator.area);
     communicator.area = nullptr;
 }
 
 const bool registered = (Communicator::on_release(leave), true);
-
-/// One of this kind that all its ranks have left, or nullptr.
-CollectiveArea *take_back(int ranks, bool direct) {
-    for (CollectiveArea *&area : made_areas()) {
-        if (area->ranks != static_cast<std::uint32_t>(ranks) || area->direct != direct) continue;
-        if (area->leavers.load(std::memory_order_acquire) != area->ranks) continue;
-        CollectiveArea *taken = area;
-        area = made_areas().back();
-        made_areas().pop_back();
-        std::uint32_t room_bytes = taken->room_bytes, stage_bytes = taken->stage_bytes;
-        std::memset(static_cast<void *>(taken), 0, CollectiveArea::head_bytes(ranks));
-        taken->room_bytes = room_bytes;
-        taken->stage_bytes = stage_bytes;
-        return taken;
-    }
-    return nullptr;
-}
 
 } // namespace
 
@@ -51,26 +27,31 @@ CollectiveArea *make_area(const Group &group) {
     int ranks = group.size();
     bool direct = std::ranges::all_of(group.world_ranks(),
                                       [](std::int32_t world_rank) { return engine.may_dereference(world_rank); });
-    CollectiveArea *area = take_back(ranks, direct);
-    if (area == nullptr) {
-        // Rooms and stage are a comfort; half of the arena is for what messages need.
-        std::size_t room_bytes = CollectiveArea::room_bytes_for(ranks, direct);
-        std::size_t stage_bytes = CollectiveArea::stage_bytes_for(ranks, direct);
-        std::uint64_t used = engine.arena->next_free.load(std::memory_order_relaxed);
-        auto fits = [&] {
-            return used + CollectiveArea::footprint(ranks, room_bytes, stage_bytes) <= engine.arena->bytes / 2;
-        };
-        if (!fits()) stage_bytes = 0;
-        if (!fits()) room_bytes = 0;
-        area = static_cast<CollectiveArea *>(arena_allocate(CollectiveArea::footprint(ranks, room_bytes, stage_bytes)));
-        if (area == nullptr) return nullptr;
-        area->room_bytes = static_cast<std::uint32_t>(room_bytes);
-        area->stage_bytes = static_cast<std::uint32_t>(stage_bytes);
-    }
+    // Rooms and stage are a comfort; half of the arena is for what messages need.
+    std::size_t room_bytes = CollectiveArea::room_bytes_for(ranks, direct);
+    std::size_t stage_bytes = CollectiveArea::stage_bytes_for(ranks, direct);
+    Allocator::Statistics arena = arena_statistics();
+    auto fits = [&] {
+        return arena.used + CollectiveArea::footprint(ranks, room_bytes, stage_bytes) <= arena.whole / 2;
+    };
+    if (!fits()) stage_bytes = 0;
+    if (!fits()) room_bytes = 0;
+    void *made = arena_allocate_undefined(CollectiveArea::footprint(ranks, room_bytes, stage_bytes));
+    if (made == nullptr) return nullptr;
+    std::memset(made, 0, CollectiveArea::head_bytes(ranks));
+    auto *area = static_cast<CollectiveArea *>(made);
+    area->room_bytes = static_cast<std::uint32_t>(room_bytes);
+    area->stage_bytes = static_cast<std::uint32_t>(stage_bytes);
     area->ranks = static_cast<std::uint32_t>(ranks);
     area->direct = direct;
-    made_areas().push_back(area);
     return area;
+}
+
+void leave_area(CollectiveArea &area) {
+    // The last to leave sees all that the others have done there; nobody comes back.
+    if (area.leavers.fetch_add(1, std::memory_order_acq_rel) + 1 != area.ranks) return;
+    auto ranks = static_cast<int>(area.ranks);
+    arena_release(&area, CollectiveArea::footprint(ranks, area.room_bytes, area.stage_bytes));
 }
 
 Meeting::Meeting(Communicator &communicator, const WaitingFor &about)

@@ -124,8 +124,10 @@ struct CollectiveArea {
 
 /// An area for the members of that group, in the arena. One of them makes it when the communicator is made and tells
 /// the others (arena_offset); each stores it in communicator.area. nullptr, which is fine there, if the arena is used
-/// up. The maker takes it back once all ranks' communicators are gone.
+/// up.
 CollectiveArea *make_area(const Group &group);
+/// Each of its ranks calls it once, when its communicator goes; the last gives the memory back.
+void leave_area(CollectiveArea &area);
 
 /// Its ranks are a few with a core each.
 inline bool exchanges(const Communicator &communicator) {

@@ -177,12 +177,18 @@ void Schedule::note(int code) {
     if (code != MPI_SUCCESS && completion.error == MPI_SUCCESS) completion.error = code;
 }
 
+/// A message was not sent, for want of memory: who was to get it does not go on, and nor does this rank.
+bool Schedule::is_cut_short() const {
+    return error_class_of(completion.error) == MPI_ERR_NO_MEM;
+}
+
 void Schedule::begin(const Step &step) {
     const Line &line = lines_[static_cast<std::size_t>(step.channel)];
     switch (step.kind) {
     case Kind::send:
         workspace_->pending.push_back(
             start_send(data_of(step.from), {*line.communicator, step.peer, line.tag, Traffic::collective}));
+        note(workspace_->pending.back()->completion.error);
         break;
     case Kind::receive:
         workspace_->pending.push_back(
@@ -210,7 +216,7 @@ void Schedule::begin(const Step &step) {
 
 bool Schedule::begin_round() {
     auto &steps = workspace_->steps;
-    if (next_ == steps.size()) return false;
+    if (next_ == steps.size() || is_cut_short()) return false;
     while (next_ < steps.size()) {
         const Step &step = steps[next_++];
         if (step.kind == Kind::end_of_round) break;
@@ -223,6 +229,7 @@ bool Schedule::reap() {
     auto &pending = workspace_->pending;
     while (!pending.empty()) {
         Request *request = pending.back();
+        if (!request->is_complete() && is_cut_short()) request->cancel();
         if (!request->is_complete()) return false;
         pending.pop_back();
         note(request->finish());
@@ -238,7 +245,7 @@ bool Schedule::is_single_message() const {
 }
 
 bool Schedule::do_single_message() {
-    if (!is_single_message()) return false;
+    if (!is_single_message() || is_cut_short()) return false;
     const Step &step = workspace_->steps[next_];
     const Line &line = lines_[static_cast<std::size_t>(step.channel)];
     Address address{*line.communicator, step.peer, line.tag, Traffic::collective};

@@ -133,6 +133,7 @@ class Schedule final : public Request, public Progressive {
     /// Takes what is complete off the list of pending requests; true if nothing is left.
     bool reap();
     void note(int code);
+    bool is_cut_short() const;
     /// Goes on until messages are under way; true if everything is done.
     bool move();
 

@@ -2,10 +2,13 @@
 #include "core/agreement.h"
 
 #include "collective/area.h"
+#include "core/contexts.h"
 #include "core/job_shared.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
+#include <utility>
 
 namespace volley {
 
@@ -17,11 +20,25 @@ std::uint64_t draw_area(const Group &group) {
     return area ? arena_offset(area) : 0;
 }
 
-void settle(Communicator &made, const Terms &terms) {
+TermsOfBoth draw_for_both(int local_size, int remote_size) {
+    int both = local_size > 0 && remote_size > 0 ? local_size + remote_size : 0;
+    TermsOfBoth drawn;
+    drawn.local = {draw_context(both), draw_context(local_size), 0};
+    drawn.remote = {drawn.local.context, draw_context(remote_size), 0};
+    std::array contexts = {drawn.local.context, drawn.local.local_context, drawn.remote.local_context};
+    if (std::ranges::find(contexts, 0U) == contexts.end()) return drawn;
+    for (std::uint32_t context : contexts)
+        if (context != 0) give_back_context(context);
+    return {};
+}
+
+int settle(Communicator &made, const Terms &terms) {
+    if (terms.context == 0) return no_context();
     made.settle(terms.context);
     if (made.is_inter()) made.local_communicator = Communicator::make(made.local(), nullptr, terms.local_context);
     Communicator &intra = made.is_inter() ? *made.local_communicator : made;
     intra.area = terms.area != 0 ? arena_pointer<CollectiveArea>(terms.area) : nullptr;
+    return MPI_SUCCESS;
 }
 
 int next_collective_tag(Communicator &communicator) {
@@ -64,69 +81,77 @@ Agreement::~Agreement() {
 }
 
 void Agreement::begin_as_root() {
-    terms_.area = draw_area(made_.local());
-    if (bridge_) terms_.local_context = draw_context();
-    if (!bridge_ || bridge_->draws) {
-        terms_.context = draw_context();
-        if (bridge_) send_to({bridge_->carrier, bridge_->peer, bridge_->tag, Traffic::collective});
-        send_on();
+    if (!bridge_) {
+        terms_.context = draw_context(made_.size());
+    } else if (bridge_->draws) {
+        auto [local, remote] = draw_for_both(made_.size(), made_.peers());
+        terms_ = local;
+        remote_terms_ = remote;
+        send_to({bridge_->carrier, bridge_->peer, bridge_->tag, Traffic::collective}, remote_terms_);
     } else {
-        receive_from({bridge_->carrier, bridge_->peer, bridge_->tag, Traffic::collective});
+        return receive_from({bridge_->carrier, bridge_->peer, bridge_->tag, Traffic::collective});
     }
+    send_on();
 }
 
 void Agreement::receive_from(const Address &from) {
     receipt_ = start_receive(Data::bytes(&received_, sizeof received_), from);
 }
 
-void Agreement::send_to(const Address &to) {
-    sends_.push_back(start_send(Data::bytes(&terms_, sizeof terms_), to));
+void Agreement::send_to(const Address &to, const Terms &terms) {
+    sends_.push_back(start_send(Data::bytes(&terms, sizeof terms), to));
 }
 
 void Agreement::take_receipt() {
     completion.error = receipt_->finish();
     receipt_->dispose();
     receipt_ = nullptr;
-    if (circle_.index == 0) // from the other group's root, whose other terms are its own group's
-        terms_.context = received_.context;
-    else
-        terms_ = received_;
+    terms_ = received_;
     send_on();
 }
 
 void Agreement::send_on() {
+    if (circle_.index == 0 && terms_.context != 0) terms_.area = draw_area(made_.local());
     for (int child : tree_children(circle_.index, static_cast<int>(circle_.members.size())))
-        send_to({circle_.carrier, circle_.members[static_cast<std::size_t>(child)], circle_.tag, Traffic::collective});
+        send_to({circle_.carrier, circle_.members[static_cast<std::size_t>(child)], circle_.tag, Traffic::collective},
+                terms_);
 }
 
 void Agreement::advance() {
     if (receipt_ && receipt_->is_complete()) take_receipt();
     if (receipt_ || !std::ranges::all_of(sends_, &Request::is_complete)) return;
-    for (Request *sent : sends_) sent->dispose();
-    sends_.clear();
     engine.withdraw(*this);
-    settle(made_, terms_);
+    for (Request *sent : sends_) {
+        if (int code = sent->finish(); code != MPI_SUCCESS) completion.error = code;
+        sent->dispose();
+    }
+    sends_.clear();
+    if (int code = settle(made_, terms_); code != MPI_SUCCESS) completion.error = code;
     complete();
 }
 
-void agree(Communicator &made, Agreement::Circle circle, std::optional<Agreement::Bridge> bridge) {
+int agree(Communicator &made, Agreement::Circle circle, std::optional<Agreement::Bridge> bridge) {
     auto *agreement = new Agreement(made, std::move(circle), bridge);
     wait_for(*agreement);
+    int code = agreement->finish();
     agreement->dispose();
+    return code;
 }
 
-Communicator *make_subset(Communicator &parent, const std::vector<int> &members) {
+int make_subset(Communicator &parent, const std::vector<int> &members, Communicator *&made) {
+    made = nullptr;
     int tag = next_collective_tag(parent);
     auto own = std::ranges::find(members, parent.rank());
-    if (own == members.end()) return nullptr;
+    if (own == members.end()) return MPI_SUCCESS;
     std::vector<std::int32_t> world_ranks;
     world_ranks.reserve(members.size());
     for (int member : members) world_ranks.push_back(parent.peer_world_rank(member));
     Group *group = Group::make(std::move(world_ranks));
-    Communicator *made = Communicator::make_unsettled(*group, nullptr);
+    made = Communicator::make_unsettled(*group, nullptr);
     Group::release(*group);
-    agree(*made, {parent, members, static_cast<int>(own - members.begin()), tag});
-    return made;
+    int code = agree(*made, {parent, members, static_cast<int>(own - members.begin()), tag});
+    if (code != MPI_SUCCESS) Communicator::release(*std::exchange(made, nullptr));
+    return code;
 }
 
 } // namespace volley

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// How the members of a new communicator learn its context: one of them draws it and tells the others.
 ///
-/// The members form a binomial tree whose root, member 0, draws. For an intercommunicator both groups do so, each
-/// in a tree of its own for the context of its hidden local communicator, and one of the two roots draws for the
-/// intercommunicator and tells the other root. Everything goes as messages of the parents' collective traffic,
+/// The members form a binomial tree whose root, member 0, draws. For an intercommunicator both groups have a tree, and
+/// one of the two roots draws for both, for the hidden local communicators as well, and tells the other root: there are
+/// contexts for all or for none. Everything goes as messages of the parents' collective traffic,
 /// with the number of the collective operation as the tag, so that agreements under way (MPI_Comm_idup) and
 /// collectives do not meet each other's messages.
 #pragma once
@@ -20,7 +20,7 @@ namespace volley {
 
 /// What is agreed on: plain data, sent as bytes.
 struct Terms {
-    std::uint32_t context = 0;
+    std::uint32_t context = 0;       ///< 0: there was none left
     std::uint32_t local_context = 0; ///< of an intercommunicator's local communicator
     std::uint64_t area = 0;          ///< offset of the CollectiveArea of the (local) communicator, or 0
 };
@@ -28,8 +28,15 @@ struct Terms {
 /// In the one process that draws: an area for `group`. Its offset in the arena, or 0: it has none.
 std::uint64_t draw_area(const Group &group);
 
-/// Gives a communicator made without context what was agreed on.
-void settle(Communicator &made, const Terms &terms);
+/// In the one process that draws for both groups of an intercommunicator, of so many processes or 0 (not known yet):
+/// the contexts of it and of both local communicators. All are 0 if there are not as many.
+struct TermsOfBoth {
+    Terms local, remote;
+};
+TermsOfBoth draw_for_both(int local_size, int remote_size);
+
+/// Gives a communicator made without context what was agreed on. An error code.
+int settle(Communicator &made, const Terms &terms);
 
 /// The tag of the next collective operation on `communicator`: its ranks must ask equally often.
 int next_collective_tag(Communicator &communicator);
@@ -55,7 +62,7 @@ class Agreement final : public Request, private Progressive {
         Communicator &carrier;
         int peer;
         int tag;
-        bool draws; ///< this group's root draws the intercommunicator's context
+        bool draws; ///< this group's root draws the contexts, for both groups
     };
 
     /// `made` (by Communicator::make_unsettled) may be used when the request is complete. A bridge is needed where
@@ -81,23 +88,23 @@ class Agreement final : public Request, private Progressive {
     void begin_as_root();
     void take_receipt();
     void send_on();
-    void send_to(const Address &to);
+    void send_to(const Address &to, const Terms &terms);
     void receive_from(const Address &from);
 
     Communicator &made_;
     Circle circle_;
     std::optional<Bridge> bridge_;
-    Terms terms_;
+    Terms terms_, remote_terms_;
     Terms received_;
     Request *receipt_ = nullptr;
     std::vector<Request *> sends_;
 };
 
-/// Waits for the agreement.
-void agree(Communicator &made, Agreement::Circle circle, std::optional<Agreement::Bridge> bridge = std::nullopt);
+/// Waits for the agreement. An error code.
+int agree(Communicator &made, Agreement::Circle circle, std::optional<Agreement::Bridge> bridge = std::nullopt);
 
 /// Collective over `parent`, an intracommunicator: the communicator of `members`, ranks of the parent, in that
-/// order; nullptr in processes that are not among them (`members` may be anything else there).
-Communicator *make_subset(Communicator &parent, const std::vector<int> &members);
+/// order; nullptr in processes that are not among them (`members` may be anything else there). An error code.
+int make_subset(Communicator &parent, const std::vector<int> &members, Communicator *&made);
 
 } // namespace volley

@@ -91,8 +91,10 @@ int exchange_words(std::int32_t world_rank, std::string_view key, std::span<cons
     std::vector<char> sealed = seal(key, mine);
     Request *sent =
         start_send(Data::bytes(sealed.data(), static_cast<Count>(sealed.size())), address_of(world_rank, key));
-    int code = fetch_words(world_rank, key, theirs);
+    int code = sent->completion.error;
+    if (code == MPI_SUCCESS) code = fetch_words(world_rank, key, theirs);
     wait_for(*sent);
+    if (code == MPI_SUCCESS) code = sent->finish();
     sent->dispose();
     return code;
 }

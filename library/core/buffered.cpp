@@ -34,7 +34,13 @@ int BufferedSends::send(const Data &data, const Address &to) {
     if (!memory)
         return fail(MPI_ERR_NO_MEM, "no memory for a copy of the message of %lld bytes", static_cast<long long>(bytes));
     pack({&data.datatype->plan(), const_cast<void *>(data.address), data.count}, 0, bytes, memory);
-    copies_.push_back({start_send(Data::bytes(memory, bytes), to), memory, accounted});
+    Request *sending = start_send(Data::bytes(memory, bytes), to);
+    if (int code = sending->completion.error; code != MPI_SUCCESS) {
+        sending->dispose();
+        std::free(memory);
+        return code;
+    }
+    copies_.push_back({sending, memory, accounted});
     used_ += accounted;
     return MPI_SUCCESS;
 }

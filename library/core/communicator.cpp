@@ -2,6 +2,7 @@
 #include "core/communicator.h"
 
 #include "collective/area.h"
+#include "core/contexts.h"
 #include "core/engine.h"
 #include "core/errhandler.h"
 #include "core/job_shared.h"
@@ -14,13 +15,6 @@
 
 namespace volley {
 namespace {
-
-// Contexts that need not be agreed on; each covers itself and the next, for the two kinds of traffic. A message
-// to MPI_COMM_SELF never leaves its process, so all processes use the same one for it.
-constexpr std::uint32_t assembly_context = 0;
-constexpr std::uint32_t world_context = 2;
-constexpr std::uint32_t self_context = 4;
-constexpr std::uint32_t first_drawn_context = 6;
 
 Pool<Communicator> pool;
 
@@ -113,16 +107,14 @@ void Communicator::release(Communicator &communicator) {
     for (Release layer : releases()) layer(communicator);
     if (communicator.published) ledger.leave(*communicator.published);
     if (communicator.local_communicator) release(*communicator.local_communicator);
-    if (communicator.queues_[0])
+    if (communicator.queues_[0]) {
         for (MatchQueues *queues : communicator.queues_) drop_queues(queues->context);
+        leave_context(communicator.context_);
+    }
     Errhandler::release(*communicator.errhandler);
     Group::release(*communicator.local_);
     if (communicator.remote_) Group::release(*communicator.remote_);
     pool.destroy(&communicator);
-}
-
-std::uint32_t draw_context() {
-    return first_drawn_context + engine.job->next_context.fetch_add(2, std::memory_order_relaxed);
 }
 
 void set_predefined_communicators(Communicator *world, Communicator *self) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Communicators: who may talk, and in which context.
 ///
-/// A context number keeps messages of different communicators apart. Every communicator has two, one for the
-/// program's messages and one for the library's own (collectives); they are drawn from one counter of the whole
-/// job and never used again, so that agreeing on one is one process drawing it and telling the others.
+/// A context number keeps messages of different communicators apart (core/contexts.h). Every communicator has two, one
+/// for the program's messages and one for the library's own (collectives); agreeing on them is one process drawing a
+/// number and telling the others.
 #pragma once
 
 #include "core/group.h"
@@ -154,9 +154,6 @@ class Communicator final : public Object {
     Group *remote_;
     std::string name_;
 };
-
-/// A context number (an even one; the next belongs to it as well) that no other communicator of the job has.
-std::uint32_t draw_context();
 
 /// MPI_COMM_WORLD, MPI_COMM_SELF, and a hidden one of all processes for those that have no other in common
 /// (core/assembly.h): once the engine is set up.

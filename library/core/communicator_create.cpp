@@ -3,6 +3,7 @@
 #include "abi/functions.h"
 #include "collective/internal.h"
 #include "core/assembly.h"
+#include "core/contexts.h"
 #include "core/errhandler.h"
 #include "core/error.h"
 #include "core/hints.h"
@@ -14,6 +15,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <utility>
 
 namespace volley {
 namespace {
@@ -63,14 +65,10 @@ int split(Communicator &comm, int color, int key, Communicator *&made) {
     if (int code = allgather(&own, sizeof own, choices.data(), local); code != MPI_SUCCESS) return code;
     // Who has no color takes part no further, but for the number of the operation: a list without it.
     std::vector<int> members = color == MPI_UNDEFINED ? std::vector<int>{} : ranks_of_color(choices, color);
-    if (!comm.is_inter()) {
-        made = make_subset(comm, members);
-        return MPI_SUCCESS;
-    }
+    if (!comm.is_inter()) return make_subset(comm, members, made);
     std::vector<Choice> others;
     if (int code = remote_choices(comm, choices, others); code != MPI_SUCCESS) return code;
-    made = make_inter_subset(comm, members, ranks_of_color(others, color));
-    return MPI_SUCCESS;
+    return make_inter_subset(comm, members, ranks_of_color(others, color), made);
 }
 
 /// Which part of a split by `split_type` this process is in; MPI_UNDEFINED for none.
@@ -107,8 +105,9 @@ int color_of_type(const Communicator &comm, int split_type, const Info *info, in
 int make_of_group(Group &group, const std::string &key, Communicator *&made) {
     std::vector<std::int32_t> words;
     if (group.rank() == 0) {
-        std::uint64_t area = draw_area(group);
-        words = {static_cast<std::int32_t>(draw_context()), static_cast<std::int32_t>(area & 0xffffffffU),
+        std::uint32_t context = draw_context(group.size());
+        std::uint64_t area = context != 0 ? draw_area(group) : 0;
+        words = {static_cast<std::int32_t>(context), static_cast<std::int32_t>(area & 0xffffffffU),
                  static_cast<std::int32_t>(area >> 32)};
     }
     if (int code = spread_words(group.world_ranks(), 0, group.rank(), key, words); code != MPI_SUCCESS) return code;
@@ -117,8 +116,9 @@ int make_of_group(Group &group, const std::string &key, Communicator *&made) {
     terms.area =
         static_cast<std::uint64_t>(static_cast<std::uint32_t>(words[2])) << 32 | static_cast<std::uint32_t>(words[1]);
     made = Communicator::make_unsettled(group, nullptr);
-    settle(*made, terms);
-    return MPI_SUCCESS;
+    int code = settle(*made, terms);
+    if (code != MPI_SUCCESS) Communicator::release(*std::exchange(made, nullptr));
+    return code;
 }
 
 } // namespace
@@ -129,13 +129,15 @@ int Comm_create(Communicator &comm, Group &group, MPI_Comm *newcomm) {
     *newcomm = MPI_COMM_NULL;
     std::vector<int> members;
     if (int code = find_ranks(group, comm.local(), members); code != MPI_SUCCESS) return code;
+    Communicator *made = nullptr;
     if (!comm.is_inter()) {
-        *newcomm = hand_out(comm, make_subset(comm, members));
-        return MPI_SUCCESS;
+        if (int code = make_subset(comm, members, made); code != MPI_SUCCESS) return code;
+    } else {
+        std::vector<std::int32_t> remote;
+        if (int code = swap_with_remote(comm, members, remote); code != MPI_SUCCESS) return code;
+        if (int code = make_inter_subset(comm, members, remote, made); code != MPI_SUCCESS) return code;
     }
-    std::vector<std::int32_t> remote;
-    if (int code = swap_with_remote(comm, members, remote); code != MPI_SUCCESS) return code;
-    *newcomm = hand_out(comm, make_inter_subset(comm, members, remote));
+    *newcomm = hand_out(comm, made);
     return MPI_SUCCESS;
 }
 

@@ -63,6 +63,7 @@ int duplicate(Communicator &original, Info *info, MPI_Comm *new_handle) {
     Communicator *made = make_duplicate(original, info, code);
     Agreement *agreement = begin_duplicate(original, *made);
     wait_for(*agreement);
+    if (code == MPI_SUCCESS) code = agreement->finish();
     agreement->dispose();
     if (code != MPI_SUCCESS) {
         Communicator::release(*made);

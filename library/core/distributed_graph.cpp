@@ -80,12 +80,14 @@ int distribute(Communicator &communicator, std::vector<Edge> own, Topology &grap
     return MPI_SUCCESS;
 }
 
-MPI_Comm make_distributed_graph(Communicator &parent, Topology graph, const Info *hints) {
+int make_distributed_graph(Communicator &parent, Topology graph, const Info *hints, MPI_Comm *handle) {
     std::vector<int> members(static_cast<std::size_t>(parent.size()));
     std::iota(members.begin(), members.end(), 0);
-    Communicator *made = make_subset(parent, members);
+    Communicator *made = nullptr;
+    if (int code = make_subset(parent, members, made); code != MPI_SUCCESS) return code;
     made->topology = std::make_unique<Topology>(std::move(graph));
-    return hand_out(parent, made, hints);
+    *handle = hand_out(parent, made, hints);
+    return MPI_SUCCESS;
 }
 
 int expect_distributed_graph(const Communicator &communicator) {
@@ -125,8 +127,7 @@ int Dist_graph_create_adjacent(Communicator &comm_old, int indegree, const int *
     graph.source_weights = weights(sourceweights, indegree);
     graph.destinations.assign(destinations, destinations + outdegree);
     graph.destination_weights = weights(destweights, outdegree);
-    *comm_dist_graph = make_distributed_graph(comm_old, std::move(graph), info);
-    return MPI_SUCCESS;
+    return make_distributed_graph(comm_old, std::move(graph), info, comm_dist_graph);
 }
 
 int Dist_graph_create(Communicator &comm_old, int n, const int *sources, const int *degrees, const int *destinations,
@@ -139,8 +140,7 @@ int Dist_graph_create(Communicator &comm_old, int n, const int *sources, const i
     graph.kind = MPI_DIST_GRAPH;
     graph.weighted = weights != MPI_UNWEIGHTED;
     if (int code = distribute(comm_old, std::move(edges), graph); code != MPI_SUCCESS) return code;
-    *comm_dist_graph = make_distributed_graph(comm_old, std::move(graph), info);
-    return MPI_SUCCESS;
+    return make_distributed_graph(comm_old, std::move(graph), info, comm_dist_graph);
 }
 
 int Dist_graph_neighbors_count(Communicator &comm, int *indegree, int *outdegree, int *weighted) {

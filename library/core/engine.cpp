@@ -74,11 +74,4 @@ void Engine::end_wait() {
     own->activity.since_ns.store(0, std::memory_order_relaxed);
 }
 
-void *arena_allocate(std::size_t bytes) {
-    std::uint64_t size = whole_lines(bytes);
-    std::uint64_t offset = engine.arena->next_free.fetch_add(size, std::memory_order_relaxed);
-    if (offset + size > engine.arena->bytes) return nullptr;
-    return arena_pointer<void>(offset);
-}
-
 } // namespace volley

@@ -6,6 +6,7 @@
 #include "boot/settings.h"
 #include "core/job_shared.h"
 #include "core/lock.h"
+#include "core/memory.h"
 #include "wait/sleep.h"
 
 #include <cstdint>
@@ -155,10 +156,6 @@ class Engine {
 };
 
 extern Engine engine;
-
-/// `bytes` of zeroed arena memory, cache-line aligned, visible to all ranks; never given back. nullptr with
-/// nothing said if the arena is used up.
-void *arena_allocate(std::size_t bytes);
 
 inline std::uint64_t arena_offset(const void *address) {
     return static_cast<std::uint64_t>(static_cast<const char *>(address) - reinterpret_cast<char *>(engine.arena));

@@ -3,8 +3,10 @@
 #include "core/intercommunicator.h"
 
 #include "abi/functions.h"
+#include "collective/area.h"
 #include "collective/internal.h"
 #include "core/assembly.h"
+#include "core/contexts.h"
 #include "core/errhandler.h"
 #include "core/error.h"
 #include "core/hints.h"
@@ -13,6 +15,7 @@
 #include <algorithm>
 #include <span>
 #include <string>
+#include <utility>
 
 namespace volley {
 namespace {
@@ -48,34 +51,52 @@ struct Encounter {
     }
 };
 
-/// In both leaders: the one with the lower rank in the job draws the context of the intercommunicator.
+/// In both leaders: the one with the lower rank in the job draws the contexts.
 int encounter(const Group &local, std::int32_t remote_leader, std::string_view key, Encounter &met) {
-    met.terms.local_context = draw_context();
-    met.terms.area = draw_area(local);
     bool draws = engine.rank < remote_leader;
-    if (draws) met.terms.context = draw_context();
-    Words mine = to_words(met.terms), theirs;
+    TermsOfBoth drawn = draws ? draw_for_both(local.size(), 0) : TermsOfBoth{};
+    Words mine = to_words(drawn.remote), theirs;
     mine.insert(mine.end(), local.world_ranks().begin(), local.world_ranks().end());
     if (int code = exchange_words(remote_leader, key, mine, theirs); code != MPI_SUCCESS) return code;
     Encounter other = Encounter::of(theirs);
-    if (!draws) met.terms.context = other.terms.context;
+    met.terms = draws ? drawn.local : other.terms;
     met.remote = std::move(other.remote);
+    if (met.terms.context == 0) return MPI_SUCCESS; // all are to find out
+    if (draws) set_context_members(met.terms.context, local.size() + static_cast<int>(met.remote.size()));
+    if (!draws) set_context_members(met.terms.local_context, local.size());
+    met.terms.area = draw_area(local);
     return MPI_SUCCESS;
+}
+
+/// What was agreed on for `made`. An error code: then it is gone.
+int settle_or_release(Communicator *&made, const Terms &terms) {
+    int code = settle(*made, terms);
+    if (code != MPI_SUCCESS) Communicator::release(*std::exchange(made, nullptr));
+    return code;
+}
+
+/// In every process of both groups, for an intercommunicator that none of them makes.
+void renounce(const Terms &terms) {
+    if (terms.context == 0) return;
+    leave_context(terms.context);
+    leave_context(terms.local_context);
+    if (terms.area != 0) leave_area(*arena_pointer<CollectiveArea>(terms.area));
 }
 
 /// In every process, once its leader has told it what it found out.
 int make_intercommunicator(Group &local, Encounter met, Communicator *&made) {
     for (std::int32_t member : met.remote)
-        if (local.member(member) != MPI_UNDEFINED)
+        if (local.member(member) != MPI_UNDEFINED) {
+            renounce(met.terms);
             return fail(MPI_ERR_GROUP,
                         "the process of rank %d in MPI_COMM_WORLD is in both groups: an intercommunicator wants two "
                         "groups without common members",
                         member);
+        }
     Group *remote = Group::make(std::move(met.remote));
     made = Communicator::make_unsettled(local, remote);
     Group::release(*remote);
-    settle(*made, met.terms);
-    return MPI_SUCCESS;
+    return settle_or_release(made, met.terms);
 }
 
 /// What the leader of MPI_Intercomm_create does before it tells its group.
@@ -111,11 +132,16 @@ int swap_with_remote(Communicator &inter, const Words &own, Words &remote) {
     if (inter.rank() == 0) {
         Request *sent_length = start_send(Data::bytes(&own_length, sizeof own_length), leader);
         Request *sent = start_send(Data::bytes(own.data(), static_cast<Count>(own.size() * sizeof own[0])), leader);
+        // Who cannot write does not wait for an answer.
+        int refused =
+            sent_length->completion.error != MPI_SUCCESS ? sent_length->completion.error : sent->completion.error;
+        if (refused != MPI_SUCCESS) return refused;
         if (int code = receive(Data::bytes(&length, sizeof length), leader); code != MPI_SUCCESS) return code;
         remote.resize(static_cast<std::size_t>(length));
         int code = receive(Data::bytes(remote.data(), length * static_cast<Count>(sizeof remote[0])), leader);
         for (Request *request : {sent_length, sent}) {
             wait_for(*request);
+            if (int failure = request->finish(); failure != MPI_SUCCESS) code = failure;
             request->dispose();
         }
         if (code != MPI_SUCCESS) return code;
@@ -125,11 +151,13 @@ int swap_with_remote(Communicator &inter, const Words &own, Words &remote) {
     return broadcast(remote.data(), length * static_cast<Count>(sizeof remote[0]), 0, local);
 }
 
-Communicator *make_inter_subset(Communicator &inter, const std::vector<int> &local, const std::vector<int> &remote) {
+int make_inter_subset(Communicator &inter, const std::vector<int> &local, const std::vector<int> &remote,
+                      Communicator *&made) {
+    made = nullptr;
     int tag = next_collective_tag(inter);
     int local_tag = next_collective_tag(*inter.local_communicator);
     auto own = std::ranges::find(local, inter.rank());
-    if (own == local.end() || remote.empty()) return nullptr;
+    if (own == local.end() || remote.empty()) return MPI_SUCCESS;
     auto group_of = [](const std::vector<int> &ranks, const Group &whole) {
         std::vector<std::int32_t> world_ranks;
         world_ranks.reserve(ranks.size());
@@ -139,12 +167,13 @@ Communicator *make_inter_subset(Communicator &inter, const std::vector<int> &loc
     Group *local_group = group_of(local, inter.local());
     Group *remote_group = group_of(remote, *inter.remote());
     bool draws = local_group->world_rank(0) < remote_group->world_rank(0);
-    Communicator *made = Communicator::make_unsettled(*local_group, remote_group);
+    made = Communicator::make_unsettled(*local_group, remote_group);
     Group::release(*local_group);
     Group::release(*remote_group);
-    agree(*made, {*inter.local_communicator, local, static_cast<int>(own - local.begin()), local_tag},
-          Agreement::Bridge{inter, remote.front(), tag, draws});
-    return made;
+    int code = agree(*made, {*inter.local_communicator, local, static_cast<int>(own - local.begin()), local_tag},
+                     Agreement::Bridge{inter, remote.front(), tag, draws});
+    if (code != MPI_SUCCESS) Communicator::release(*std::exchange(made, nullptr));
+    return code;
 }
 
 int meet(Communicator &communicator) {
@@ -227,7 +256,8 @@ int Intercomm_merge(Communicator &intercomm, int high, MPI_Comm *newintracomm) {
     Terms terms;
     if (draws && intercomm.rank() == 0) {
         Group *both = Group::make(all_ranks);
-        terms = {draw_context(), 0, draw_area(*both)};
+        terms.context = draw_context(both->size());
+        if (terms.context != 0) terms.area = draw_area(*both);
         Group::release(*both);
     }
     // Both leaders say which group shall come last; if they agree, the one with the lower rank in the job is first.
@@ -243,7 +273,7 @@ int Intercomm_merge(Communicator &intercomm, int high, MPI_Comm *newintracomm) {
     Group *both = Group::make(std::move(all_ranks));
     Communicator *made = Communicator::make_unsettled(*both, nullptr);
     Group::release(*both);
-    settle(*made, to_terms(draws ? own : remote));
+    if (int code = settle_or_release(made, to_terms(draws ? own : remote)); code != MPI_SUCCESS) return code;
     *newintracomm = hand_out(intercomm, made);
     return MPI_SUCCESS;
 }

@@ -16,8 +16,9 @@ Agreement::Bridge bridge_between_leaders(Communicator &inter);
 int swap_with_remote(Communicator &inter, const std::vector<std::int32_t> &own, std::vector<std::int32_t> &remote);
 
 /// Collective over both groups: the intercommunicator of some ranks of the local and of the remote group; both
-/// name the same. nullptr in processes that are not among them, and if one side is empty.
-Communicator *make_inter_subset(Communicator &inter, const std::vector<int> &local, const std::vector<int> &remote);
+/// name the same. nullptr in processes that are not among them, and if one side is empty. An error code.
+int make_inter_subset(Communicator &inter, const std::vector<int> &local, const std::vector<int> &remote,
+                      Communicator *&made);
 
 /// Returns when all processes of the communicator, of either kind, have called it.
 int meet(Communicator &communicator);

@@ -30,9 +30,9 @@ struct alignas(cache_line) Inbox {
 };
 
 struct alignas(cache_line) JobShared {
-    std::atomic<std::uint32_t> next_context; ///< see draw_context()
-    std::atomic<std::uint32_t> joined;       ///< ranks whose RankRecord says for good where they are
-    std::atomic<std::uint64_t> world_area;   ///< offset of MPI_COMM_WORLD's CollectiveArea; 0: nobody made it yet
+    std::atomic<std::uint64_t> contexts;   ///< offset of a table (core/contexts.cpp); 0: nobody made it yet
+    std::atomic<std::uint32_t> joined;     ///< ranks whose RankRecord says for good where they are
+    std::atomic<std::uint64_t> world_area; ///< offset of MPI_COMM_WORLD's CollectiveArea; 0: nobody made it yet
     alignas(cache_line) std::atomic<std::uint32_t> finalising; ///< ranks that have entered MPI_Finalize
 
     Inbox *inbox(int rank, int ranks) {

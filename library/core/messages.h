@@ -34,9 +34,11 @@ struct Send {
     bool done = false;
     bool cancelled = false;
     bool queued = false; ///< waits for room in the ring
+    int error = MPI_SUCCESS;
     Transfer *transfer = nullptr;
     Request *request = nullptr; ///< to be completed; nullptr for a blocking call
-    void *block = nullptr;      ///< of the arena, with the data of a synchronous send
+    void *block = nullptr;      ///< of the arena, with the data of a synchronous send, or a piece of it
+    Count piece = 0;            ///< if it goes in pieces: how large that block is
     int looks = 0;              ///< how often its waiting call has looked in vain
     int most_looks = 0;         ///< then it goes on without the receiver
     Links<Send> queue = {};     ///< of sends to the same rank that wait for room
@@ -95,6 +97,11 @@ class Messages {
     bool announce(Send &send);
     bool drain_queues();
     bool check(Send &send);
+    bool provide(Send &send);
+    bool begin_pieces(Send &send);
+    void next_piece(Send &send);
+    void end_pieces(Send &send);
+    void refuse(Send &send);
     void move_to_arena(Send &send, void *block, TransferState then);
     void *allocate_block(const Send &send);
     void finish(Send &send);
@@ -125,6 +132,8 @@ class Messages {
     LinePace &pace_of(Count bytes);
     bool may_judge(const Transfer &transfer);
 
+    bool take_piece(Transfer &transfer, const Receive &receive);
+
     Transfer *allocate_transfer();
 
     LinePace ring_pace_{50}, relay_pace_{67};
@@ -139,6 +148,10 @@ class Messages {
     std::vector<Transfer *> parked_;
     std::vector<Fetch> fetches_; ///< wait for their sender to provide the data
     ArenaHeap heap_;
+    /// For messages that go in pieces, where no other block is left: it is one's at a time.
+    static constexpr Count reserve_bytes = 4096;
+    void *reserved_ = nullptr;
+    void *reserve_ = nullptr;      ///< nullptr while a message has it
     std::vector<int> blocks_kept_; ///< of those that came from a rank, less those of this one's that it has kept
     // What the kernel has said when other processes' memory was to be read or written.
     bool direct_refused_ = false;

@@ -215,7 +215,7 @@ int send(const Data &data, const Address &to, SendMode mode) {
             return send.done;
         },
         about_peer(data, to, WaitKind::send));
-    return MPI_SUCCESS;
+    return send.error;
 }
 
 int receive(const Data &data, const Address &from, Completion *completion) {

@@ -45,19 +45,32 @@ class PackedCopy {
     std::unique_ptr<void, Free> memory_;
 };
 
+/// Where the message is not sent, its receiver may not send the other one.
+void give_up_if_refused(Request &receiving, const Request &sending) {
+    if (sending.completion.error != MPI_SUCCESS) receiving.cancel();
+}
+
+/// What both say: the receive, but for the send's failure.
+Completion outcome_of(const Request &receiving, const Request &sending) {
+    Completion completion = receiving.completion;
+    if (sending.completion.error != MPI_SUCCESS) completion.error = sending.completion.error;
+    return completion;
+}
+
 /// A receive and a send as one request, which says what the receive says.
 class ExchangeRequest final : public Request, public Progressive {
   public:
     ExchangeRequest(Request *receive, Request *send, std::unique_ptr<PackedCopy> copy)
         : receive_(receive), send_(send), copy_(std::move(copy)) {
         communicator = receive->communicator;
+        give_up_if_refused(*receive, *send);
         advance();
         if (!is_complete()) engine.enlist(*this);
     }
     void advance() override {
         if (!receive_->is_complete() || !send_->is_complete()) return;
         engine.withdraw(*this);
-        completion = receive_->completion;
+        completion = outcome_of(*receive_, *send_);
         receive_->dispose();
         send_->dispose();
         complete();
@@ -81,13 +94,14 @@ int exchange(const Data &outgoing, const Address &to, const Data &incoming, cons
     Request *receiving = start_receive(incoming, from);
     // Not blocking in the send alone: the peer may do the same, and wait for us to receive.
     Request *sending = start_send(outgoing, to);
+    give_up_if_refused(*receiving, *sending);
     engine.wait_until(
         [&] {
             sending->attend();
             return receiving->is_complete() && sending->is_complete();
         },
         receiving->about());
-    Completion completion = receiving->completion;
+    Completion completion = outcome_of(*receiving, *sending);
     sending->dispose();
     receiving->dispose();
     set_status(status, completion);

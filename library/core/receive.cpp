@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The receiving half of Messages.
 #include "boot/abort.h"
+#include "boot/error.h"
 #include "core/engine.h"
 #include "core/error.h"
 #include "core/messages.h"
@@ -229,10 +230,13 @@ bool Messages::deliver(Receive &receive, int source, int tag, Transfer &transfer
 
     bool readable = transfer.sender == engine.rank || engine.may_dereference(transfer.sender);
     bool together = transfer.waits && transfer.sender != engine.rank && !engine.crowded();
-    if (!readable && bytes > 0 &&
-        !(together && bytes >= kernel_shared_from_bytes && direct_granted_ && receive.contiguous
-              ? read_together(transfer, receive, bytes)
-              : read_process(transfer, receive, 0, bytes))) {
+    auto read = [&] {
+        if (transfer.plan != 0) return false; // of another process, which had no room for the message
+        return together && bytes >= kernel_shared_from_bytes && direct_granted_ && receive.contiguous
+                   ? read_together(transfer, receive, bytes)
+                   : read_process(transfer, receive, 0, bytes);
+    };
+    if (!readable && bytes > 0 && !read()) {
         fetches_.push_back({&receive, &transfer});
         hand_over(transfer, TransferState::wanted);
         return true;
@@ -371,17 +375,32 @@ bool Messages::read_process(const Transfer &transfer, const Receive &receive, Co
     return true;
 }
 
+/// One that has come in a block: the rest follows in the same. True if there is no more that fits.
+bool Messages::take_piece(Transfer &transfer, const Receive &receive) {
+    Count from = transfer.copied.load(std::memory_order_relaxed), all = receive.completion.bytes;
+    Count to = std::min(transfer.moved.load(std::memory_order_relaxed), all);
+    void *begin = reinterpret_cast<char *>(transfer.address) - from;
+    copy_piece({nullptr, begin, 0}, destination_of(receive), from, to);
+    if (to == all) return true;
+    hand_over(transfer, TransferState::taken_piece);
+    return false;
+}
+
 bool Messages::continue_fetches() {
     bool moved = false;
     for (std::size_t i = 0; i < fetches_.size();) {
         auto [receive, transfer] = fetches_[i];
-        if (transfer->state.load(std::memory_order_acquire) != TransferState::provided) {
+        TransferState state = transfer->state.load(std::memory_order_acquire);
+        bool takes = state == TransferState::piece && take_piece(*transfer, *receive);
+        moved |= state == TransferState::piece;
+        if (state != TransferState::provided && !takes) {
             i++;
             continue;
         }
         fetches_[i] = fetches_.back();
         fetches_.pop_back();
-        copy_piece(source_of(*transfer), destination_of(*receive), 0, receive->completion.bytes);
+        if (state == TransferState::provided)
+            copy_piece(source_of(*transfer), destination_of(*receive), 0, receive->completion.bytes);
         release(*transfer);
         finish(*receive);
         moved = true;
@@ -412,6 +431,8 @@ void Messages::prepare() {
     channels.prepare(*engine.job, engine.rank, engine.ranks);
     queues_.assign(static_cast<std::size_t>(engine.ranks), {});
     blocks_kept_.assign(static_cast<std::size_t>(engine.ranks), 0);
+    reserve_ = reserved_ = arena_allocate_undefined(static_cast<std::size_t>(reserve_bytes));
+    if (!reserve_) throw Error("the memory the ranks share is used up");
 }
 
 } // namespace volley

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The sending half of Messages.
-#include "boot/abort.h"
 #include "core/engine.h"
+#include "core/error.h"
 #include "core/messages.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <sys/uio.h>
+#include <utility>
 
 namespace volley {
 namespace {
@@ -31,7 +32,8 @@ constexpr Count moved_at_once = 8192;
 /// told of one, which is an atomic operation more for the receiver.
 constexpr std::size_t most_looked_at = 16;
 
-constexpr const char *no_room = "the memory ranks share is used up: no room for a message to another process";
+/// A message that finds no room in the arena goes in pieces of so many bytes, or fewer.
+constexpr Count largest_piece = 1 << 20;
 
 /// Copies what it can of a shared transfer. The receiver says when the last chunk has arrived.
 void help(Transfer &transfer) {
@@ -78,6 +80,8 @@ void Messages::help_process(Transfer &transfer, int world_rank) {
 bool Messages::send_at_once(const void *data, Count bytes, int world_rank, const MessageEnvelope &envelope) {
     if (queues_[static_cast<std::size_t>(world_rank)].first()) [[unlikely]]
         return false;
+    if (!channels.reach(world_rank)) [[unlikely]]
+        return false;
     RingSender &ring = channels.to(world_rank);
     auto size = static_cast<std::size_t>(bytes);
     if (!ring.takes(size) || !ring.send_eager(envelope, data, size)) [[unlikely]]
@@ -99,6 +103,10 @@ void Messages::start(Send &send) {
 
 /// False if the ring is full.
 bool Messages::place(Send &send) {
+    if (!channels.reach(send.world_rank)) [[unlikely]] {
+        refuse(send);
+        return true;
+    }
     RingSender &ring = channels.to(send.world_rank);
     auto size = static_cast<std::size_t>(send.bytes);
     if (send.mode == SendMode::synchronous || !ring.takes(size)) return announce(send);
@@ -129,14 +137,12 @@ bool Messages::relays(const Send &send) {
 /// False if the ring is full.
 bool Messages::announce(Send &send) {
     RingSender &ring = channels.to(send.world_rank);
-    bool must = must_move(send), moves = must || relays(send);
-    void *block = moves ? allocate_block(send) : nullptr;
-    if (moves && !block) {
-        if (must) abort_job_for(no_room);
-        moves = false;
-    }
     if (!send.transfer) {
         Transfer *transfer = send.transfer = allocate_transfer();
+        if (!transfer) {
+            refuse(send);
+            return true;
+        }
         transfer->sender = engine.rank;
         transfer->receiver = send.world_rank;
         transfer->owner = reinterpret_cast<std::uint64_t>(&send);
@@ -153,6 +159,9 @@ bool Messages::announce(Send &send) {
         transfer->quick = 0;
         transfer->kept = 0;
     }
+    // Without room for it the receiver is told all the same. It says so if it cannot read it where it is.
+    void *block = must_move(send) || relays(send) ? allocate_block(send) : nullptr;
+    bool moves = block != nullptr;
     bool is_tried = !moves && send.mode != SendMode::synchronous;
     send.transfer->watched = is_tried && ring.is_watched(static_cast<std::size_t>(send.bytes));
     // A blocking call may be asked to help with the copying: it looks.
@@ -248,7 +257,10 @@ bool Messages::check(Send &send) {
         if (!send.block) channels.to(send.world_rank).in_time();
         if (transfer.watched) channels.to(send.world_rank).learn(transfer.quick != 0 && send.looks <= looks_when_quick);
         free_transfers_.push_back(&transfer);
-        if (send.block) take_back(transfer, send.block);
+        if (send.piece > 0)
+            end_pieces(send);
+        else if (send.block)
+            take_back(transfer, send.block);
         finish(send);
         return true;
     case TransferState::shared:
@@ -257,20 +269,75 @@ bool Messages::check(Send &send) {
         else
             help_process(transfer, send.world_rank);
         return false;
-    case TransferState::wanted: {
-        void *block = allocate_block(send);
-        if (!block) abort_job_for(no_room);
-        move_to_arena(send, block, TransferState::provided);
+    case TransferState::wanted:
+        return provide(send);
+    case TransferState::taken_piece:
+        next_piece(send);
         return true;
-    }
     default:
         return false;
     }
 }
 
+/// The receiver is there, and cannot read the message where it is.
+bool Messages::provide(Send &send) {
+    if (void *block = allocate_block(send)) {
+        move_to_arena(send, block, TransferState::provided);
+        return true;
+    }
+    // Without any room now, another message of this rank goes by its reserve. Its end wakes this rank.
+    return begin_pieces(send);
+}
+
+/// Takes a block for a message that goes in pieces, and fills it. False if there is none, not even the reserve.
+bool Messages::begin_pieces(Send &send) {
+    for (Count size = largest_piece; size >= reserve_bytes && !send.block; size /= 2) {
+        send.block = heap_.allocate(static_cast<std::size_t>(size));
+        send.piece = size;
+    }
+    if (!send.block) {
+        send.block = std::exchange(reserve_, nullptr);
+        send.piece = send.block ? reserve_bytes : 0;
+    }
+    if (!send.block) return false;
+    send.transfer->address = reinterpret_cast<std::uint64_t>(send.block);
+    send.transfer->plan = 0;
+    next_piece(send);
+    return true;
+}
+
+/// The receiver has taken the piece before, and waits.
+void Messages::next_piece(Send &send) {
+    Transfer &transfer = *send.transfer;
+    Count from = transfer.moved.load(std::memory_order_relaxed), to = std::min(from + send.piece, send.bytes);
+    TypedBuffer source = send.contiguous ? TypedBuffer{nullptr, send.contiguous, 0} : send.buffer;
+    copy_piece(source, {nullptr, static_cast<char *>(send.block) - from, 0}, from, to);
+    transfer.copied.store(from, std::memory_order_relaxed);
+    transfer.moved.store(to, std::memory_order_relaxed);
+    transfer.state.store(TransferState::piece, std::memory_order_release);
+    engine.wake_rank(send.world_rank);
+}
+
+void Messages::end_pieces(Send &send) {
+    if (send.block == reserved_)
+        reserve_ = reserved_;
+    else
+        heap_.release(send.block, static_cast<std::size_t>(send.piece));
+}
+
+/// There is no memory to tell the receiver of it.
+void Messages::refuse(Send &send) {
+    send.error = fail(MPI_ERR_NO_MEM,
+                      "the memory ranks share is used up: there is no room to send a message of %lld "
+                      "bytes to rank %d of MPI_COMM_WORLD",
+                      static_cast<long long>(send.bytes), send.world_rank);
+    finish(send);
+}
+
 void Messages::finish(Send &send) {
     send.done = true;
     if (!send.request) return;
+    send.request->completion.error = send.error;
     send.request->completion.cancelled = send.cancelled;
     send.request->complete();
 }
@@ -349,20 +416,25 @@ bool Messages::heed_attention() {
     while (told != 0) {
         auto *transfer = arena_pointer<Transfer>(told);
         told = transfer->next_told; // before the transfer is given out again
-        if (transfer->is_parked)
+        if (transfer->is_parked) {
             collect(*transfer);
-        else
-            check(*reinterpret_cast<Send *>(transfer->owner));
+        } else if (Send &send = *reinterpret_cast<Send *>(transfer->owner); !check(send)) {
+            // There was no memory for what is wanted: it is looked at from now on. Its receiver waits for this side.
+            notifying_.remove(send);
+            transfer->notifies = 0;
+            outstanding(send);
+        }
     }
     return true;
 }
 
+/// nullptr if the arena is used up.
 Transfer *Messages::allocate_transfer() {
     if (!parked_.empty()) collect_parked();
     if (free_transfers_.empty()) {
         constexpr std::size_t at_once = 32;
         auto *made = static_cast<Transfer *>(arena_allocate(at_once * sizeof(Transfer)));
-        if (!made) abort_job_for("the memory ranks share is used up: no room to announce a message");
+        if (!made) return nullptr;
         for (std::size_t i = 0; i < at_once; i++) free_transfers_.push_back(made + i);
     }
     Transfer *transfer = free_transfers_.back();

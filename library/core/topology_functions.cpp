@@ -14,12 +14,14 @@ namespace volley {
 namespace {
 
 /// The communicator of the first `processes` ranks, with a topology of its own.
-MPI_Comm make_with_topology(Communicator &parent, int processes, Topology topology) {
+int make_with_topology(Communicator &parent, int processes, Topology topology, MPI_Comm *handle) {
     std::vector<int> members(static_cast<std::size_t>(processes));
     std::iota(members.begin(), members.end(), 0);
-    Communicator *made = make_subset(parent, members);
+    Communicator *made = nullptr;
+    if (int code = make_subset(parent, members, made); code != MPI_SUCCESS) return code;
     if (made) made->topology = std::make_unique<Topology>(std::move(topology));
-    return hand_out(parent, made);
+    *handle = hand_out(parent, made);
+    return MPI_SUCCESS;
 }
 
 const char *name_of_kind(int kind) {
@@ -83,8 +85,7 @@ int Cart_create(Communicator &comm_old, int ndims, const int *dims, const int *p
     grid.dimensions.assign(dims, dims + ndims);
     std::transform(periods, periods + ndims, std::back_inserter(grid.periods), [](int period) { return period != 0; });
     grid.coordinates = coordinates_of(grid.dimensions, comm_old.rank());
-    *comm_cart = make_with_topology(comm_old, processes, std::move(grid));
-    return MPI_SUCCESS;
+    return make_with_topology(comm_old, processes, std::move(grid), comm_cart);
 }
 
 int Cartdim_get(Communicator &comm, int *ndims) {
@@ -128,7 +129,8 @@ int Cart_sub(Communicator &comm, const int *remain_dims, MPI_Comm *newcomm) {
     if (int code = expect(comm, MPI_CART); code != MPI_SUCCESS) return code;
     std::vector<int> members;
     Topology part = sub_grid(*comm.topology, {remain_dims, comm.topology->dimensions.size()}, members);
-    Communicator *made = make_subset(comm, members);
+    Communicator *made = nullptr;
+    if (int code = make_subset(comm, members, made); code != MPI_SUCCESS) return code;
     made->topology = std::make_unique<Topology>(std::move(part));
     *newcomm = hand_out(comm, made);
     return MPI_SUCCESS;
@@ -150,8 +152,7 @@ int Graph_create(Communicator &comm_old, int nnodes, const int *indx, const int 
     graph.kind = MPI_GRAPH;
     graph.index.assign(indx, indx + nnodes);
     graph.edges.assign(edges, edges + (nnodes > 0 ? indx[nnodes - 1] : 0));
-    *comm_graph = make_with_topology(comm_old, nnodes, std::move(graph));
-    return MPI_SUCCESS;
+    return make_with_topology(comm_old, nnodes, std::move(graph), comm_graph);
 }
 
 int Graphdims_get(Communicator &comm, int *nnodes, int *nedges) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "reach/channels.h"
 
-#include "boot/abort.h"
 #include "core/engine.h"
 
 #include <algorithm>
@@ -20,6 +19,9 @@ constexpr int few_ranks = 8;
 /// So much of a ring of bytes stays in both cores' first-level caches, and goes from one to the other (Zen 4, half a
 /// ping-pong of 1 KiB: 0.24 us all over 64 KiB, 0.17 in these). How it is elsewhere has not been measured.
 constexpr std::uint32_t window_where_lines_migrate = 8192;
+
+/// Where in its first page a ring may begin: after so many lines, and fewer.
+constexpr std::size_t ring_places = 16;
 
 /// A hint: kernels before 5.14 refuse it.
 void make_pages(void *start, std::size_t bytes) {
@@ -51,9 +53,12 @@ void Channels::prepare(JobShared &job, int rank, int ranks) {
     known_ = 0;
 }
 
-void Channels::make(int world_rank) {
-    auto *ring = static_cast<RingHead *>(arena_allocate(RingHead::footprint(slots_, bytes_, beside_)));
-    if (!ring) abort_job_for("the memory ranks share is used up: no room for messages to another rank");
+bool Channels::make(int world_rank) {
+    // Blocks begin at pages: rings that are looked at in turns would all lie in the same few lines of a cache.
+    auto shift = static_cast<std::size_t>(rank_ + world_rank) % ring_places * cache_line;
+    auto *block = static_cast<char *>(arena_allocate(shift + RingHead::footprint(slots_, bytes_, beside_)));
+    if (!block) return false;
+    auto *ring = reinterpret_cast<RingHead *>(block + shift);
     ring->construct(slots_, bytes_, beside_, lines_migrate ? window_where_lines_migrate : bytes_);
     make_pages_of(ring);
     bool readable = world_rank == rank_ || engine.may_dereference(world_rank);
@@ -64,6 +69,7 @@ void Channels::make(int world_rank) {
     Inbox *inbox = job_->inbox(world_rank, ranks_);
     inbox->ring(static_cast<std::size_t>(rank_)).store(arena_offset(ring), std::memory_order_release);
     inbox->rings.fetch_add(1, std::memory_order_release);
+    return true;
 }
 
 void Channels::make_pages_of(RingHead *ring) const {

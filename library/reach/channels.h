@@ -15,12 +15,13 @@ class Channels {
     /// Ring sizes follow from the number of ranks on the host: all pairs may come to talk.
     void prepare(JobShared &job, int rank, int ranks);
 
-    /// The ring to a rank of this host. Ends the job with a message if the arena is used up.
+    /// Makes the ring to a rank of this host, if need be. False if the arena is used up.
+    bool reach(int world_rank) {
+        return senders_[static_cast<std::size_t>(world_rank)].exists() || make(world_rank);
+    }
+    /// Precondition: reach() has made it.
     RingSender &to(int world_rank) {
-        RingSender &sender = senders_[static_cast<std::size_t>(world_rank)];
-        if (!sender.exists()) [[unlikely]]
-            make(world_rank);
-        return sender;
+        return senders_[static_cast<std::size_t>(world_rank)];
     }
 
     /// The same, or nullptr if none has been made.
@@ -70,7 +71,7 @@ class Channels {
         int sender;
     };
 
-    void make(int world_rank);
+    bool make(int world_rank);
     void make_pages_of(RingHead *ring) const;
     void discover();
 

@@ -7,6 +7,11 @@
 ///     open ──receiver claims──> taken ──copied──> done
 ///       │                         └─ both copy ─> shared ──all copied──> done
 ///       │                         └─ cannot read ─> wanted ──sender fills a block──> provided ──copied──> done
+///       │                                             └─ no room for all ─> piece ──copied, the last──> done
+///       │                                                                   │   ^
+///       │                                                              copied   sender fills the block again
+///       │                                                                   v   │
+///       │                                                                taken_piece
 ///       ├──sender claims──> moving ──sender has copied it to a block of the arena──> buffered ──copied──> done
 ///       │                            (the receiver may follow it there)
 ///       └──sender cancels──> cancelled ──receiver meets it──> done
@@ -33,6 +38,8 @@ enum class TransferState : std::uint32_t {
     shared,
     wanted,
     provided,
+    piece,
+    taken_piece,
     moving,
     buffered,
     cancelled,
@@ -75,6 +82,7 @@ struct alignas(cache_line) Transfer {
     std::uint32_t quick; ///< written by the receiver before it stores done, if watched
     std::uint32_t kept;  ///< the same, if buffered: the receiver keeps the block
     /// While moving: so many bytes are in the arena, where `address` says. The receiver may copy them on already.
+    /// Of a piece: where it ends in the message.
     std::atomic<std::int64_t> moved;
 
     // Written by the receiver before it stores shared: where the data goes, for a sender that helps.
@@ -84,7 +92,7 @@ struct alignas(cache_line) Transfer {
     std::int64_t to_bytes;   ///< how much of the message fits
     std::uint64_t next_told; ///< in the list of Inbox::attention: offset of the next, or 0
     alignas(cache_line) std::atomic<std::int64_t> claimed; ///< bytes given out for copying, by whole chunks
-    std::atomic<std::int64_t> copied;                      ///< bytes that are there
+    std::atomic<std::int64_t> copied;                      ///< bytes that are there; of a piece: where it begins
     /// 0, or 1 + where a chunk begins that the sender has claimed and the kernel did not let it write.
     std::atomic<std::int64_t> refused;
 

@@ -95,8 +95,8 @@ class Look {
         result_.taken_ns = clock_ns();
         result_.ranks.resize(ranks_);
         for (std::uint32_t rank = 0; rank < ranks_; rank++) take_rank(static_cast<int>(rank), records[rank]);
-        const std::uint64_t shared = head->job_shared.load(relaxed), used = head->next_free.load(relaxed);
-        if (shared != 0 && shared < used && JobShared::footprint(ranks_) <= used - shared) take_rings(shared);
+        const std::uint64_t shared = head->job_shared.load(relaxed), all = head->bytes;
+        if (shared != 0 && shared < all && JobShared::footprint(ranks_) <= all - shared) take_rings(shared);
         return std::move(result_);
     }
 

@@ -24,7 +24,7 @@ int main(int count, char **arguments) {
     const std::string state = arguments[2];
     const std::string how = arguments[3];
     const int number = count > 4 ? std::atoi(arguments[4]) : 0;
-    auto *there = reinterpret_cast<std::atomic<int> *>(reinterpret_cast<char *>(rank.arena) + rank.arena->next_free);
+    auto *there = reinterpret_cast<std::atomic<int> *>(reinterpret_cast<char *>(rank.arena) + rank.arena->memory);
     if (state == "initialised") rank.record().state = volley::RankState::initialised;
     if (state == "finalised") rank.record().state = volley::RankState::finalised;
     if (state == "waiting" && rank.number != ending) rank.record().activity.function = 1;

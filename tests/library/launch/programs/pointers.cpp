@@ -16,7 +16,7 @@ int main() {
     struct Slot {
         std::atomic<int *> pointer;
     };
-    auto *slots = reinterpret_cast<Slot *>(reinterpret_cast<char *>(rank.arena) + rank.arena->next_free);
+    auto *slots = reinterpret_cast<Slot *>(reinterpret_cast<char *>(rank.arena) + rank.arena->memory);
     secret = 1000 + rank.number;
     slots[rank.number].pointer = &secret;
     const int neighbour = (rank.number + 1) % rank.ranks;

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// One rank's way to the memory that ranks share: blocks up to 1 MiB that it has released stay with it for a while, the
+/// last first, since that is likely in its caches; then they cost no lock, and keep their pages (touching 256 new ones
+/// costs more than copying into them).
+#pragma once
+
+#include "arena/allocator.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace volley {
+
+class BlockCache {
+  public:
+    /// Blocks of up to so many bytes in all stay here.
+    void attach(Allocator &allocator, std::size_t most_bytes);
+
+    /// At least `bytes`, whose contents are undefined; nullptr if the memory is used up.
+    void *allocate(std::size_t bytes);
+    /// The same, zeroed.
+    void *allocate_zeroed(std::size_t bytes);
+    /// Takes back what anybody's allocation of so many bytes gave. It is the next to be handed out, if it stays.
+    void release(void *block, std::size_t bytes);
+    /// Gives all back that is here.
+    void flush();
+
+    static constexpr std::size_t largest = 1 << 20;
+
+  private:
+    static constexpr std::size_t smaller = block_sizes::small.size();
+    static constexpr std::size_t most_blocks = 64;
+    struct Shelf {
+        std::array<void *, most_blocks> blocks;
+        std::size_t count;
+    };
+
+    /// One per size of small blocks, one per number of granules.
+    static std::size_t shelf_of(std::size_t bytes) {
+        std::size_t size_class = block_sizes::class_of(bytes);
+        return size_class < smaller ? size_class : smaller + block_sizes::granules(bytes) - 1;
+    }
+    void *take(std::size_t bytes);
+    void give_back_older(Shelf &shelf, std::size_t count, std::size_t size);
+
+    Allocator *allocator_ = nullptr;
+    std::size_t most_bytes_ = 0;
+    std::size_t bytes_ = 0; ///< here
+    std::array<Shelf, smaller + largest / block_sizes::granule> shelves_{};
+};
+
+} // namespace volley

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/contexts.h"
+
+#include "arena/shared_lock.h"
+#include "core/communicator.h"
+#include "core/engine.h"
+#include "core/error.h"
+#include "core/messages.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <vector>
+
+namespace volley {
+namespace {
+
+constexpr int index_bits = 20, generation_bits = 11;
+constexpr std::uint32_t most_contexts = 1 << index_bits;
+/// So many indices wait before the first of them is used again.
+constexpr std::uint32_t most_waiting = 1024;
+/// A small arena has a small table: that part of it, at most.
+constexpr std::uint64_t table_part = 256;
+constexpr std::uint32_t first_drawn = self_context / 2 + 1;
+
+constexpr std::uint32_t index_of(std::uint32_t context) {
+    return context >> 1 & (most_contexts - 1);
+}
+constexpr std::uint32_t generation_of(std::uint32_t context) {
+    return context >> (1 + index_bits);
+}
+
+struct ContextRecord {
+    std::atomic<std::uint32_t> generation;
+    std::atomic<std::uint32_t> members, departed;
+    std::uint32_t next; ///< of those that wait; 0: none
+};
+
+/// Plain data in the arena, zero at first; the records follow it.
+struct ContextTable {
+    SharedLock lock;
+    std::uint32_t used;        ///< indices from first_drawn on, ever
+    std::uint32_t first, last; ///< that wait; 0: none
+    std::uint32_t waiting;
+
+    ContextRecord &record(std::uint32_t index) {
+        return reinterpret_cast<ContextRecord *>(this + 1)[index];
+    }
+};
+
+/// How many indices there are, from 0.
+std::uint32_t capacity() {
+    return static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(most_contexts, engine.arena->bytes / table_part / sizeof(ContextRecord)));
+}
+
+/// Made by whoever comes first; nullptr if there is no room.
+ContextTable *find_table() {
+    std::uint64_t offset = engine.job->contexts.load(std::memory_order_acquire);
+    if (offset != 0) return arena_pointer<ContextTable>(offset);
+    std::size_t bytes = sizeof(ContextTable) + capacity() * sizeof(ContextRecord);
+    auto *made = static_cast<ContextTable *>(arena_allocate(bytes));
+    if (!made) return nullptr;
+    if (engine.job->contexts.compare_exchange_strong(offset, arena_offset(made), std::memory_order_acq_rel))
+        return made;
+    arena_release(made, bytes);
+    return arena_pointer<ContextTable>(offset);
+}
+
+/// An index that nobody uses; 0: there is none. Under the lock.
+std::uint32_t take_index(ContextTable &table) {
+    std::uint32_t all = capacity() - first_drawn;
+    bool is_fresh = table.used < all && table.waiting < std::min(most_waiting, all / 2);
+    if (is_fresh) return first_drawn + table.used++;
+    std::uint32_t index = table.first;
+    if (index == 0) return 0;
+    table.first = table.record(index).next;
+    if (table.first == 0) table.last = 0;
+    table.waiting--;
+    return index;
+}
+
+bool is_used(std::uint32_t context) {
+    if (index_of(context) < first_drawn) return true;
+    ContextTable *table = find_table();
+    return !table ||
+           table->record(index_of(context)).generation.load(std::memory_order_relaxed) % (1U << generation_bits) ==
+               generation_of(context);
+}
+
+LeftMessages left{};
+
+/// Messages of a communicator that is gone everywhere, so that no send waits for them.
+void empty_queues(MatchQueues &queues) {
+    while (Unexpected *message = queues.arrivals.first()) {
+        bool is_programs = queues.context % 2 == static_cast<std::uint32_t>(Traffic::program);
+        if (is_programs && !message->is_cancelled() && left.count++ == 0)
+            left = {1, message->source, message->tag, static_cast<long long>(message->bytes)};
+        queues.remove(*message);
+        messages.discard(*message);
+    }
+}
+
+/// What came to communicators that are gone everywhere. Looked for once so many have gone, as many as there are queues:
+/// it costs each of them little.
+void empty_unused_queues() {
+    static std::size_t gone = 0, pause = 256;
+    if (++gone < pause) return;
+    gone = 0;
+    std::size_t all = 0;
+    std::vector<std::uint32_t> unused;
+    for_each_queue([&](const MatchQueues &queues) {
+        all++;
+        if (!is_used(queues.context)) unused.push_back(queues.context);
+    });
+    for (std::uint32_t context : unused) {
+        empty_queues(queues_of_context(context));
+        drop_queues(context);
+    }
+    pause = std::max<std::size_t>(pause, all);
+}
+
+} // namespace
+
+std::uint32_t draw_context(int members) {
+    ContextTable *table = find_table();
+    if (!table) return 0;
+    std::scoped_lock hold(table->lock);
+    std::uint32_t index = take_index(*table);
+    if (index == 0) return 0;
+    ContextRecord &record = table->record(index);
+    record.members.store(static_cast<std::uint32_t>(members), std::memory_order_relaxed);
+    record.departed.store(0, std::memory_order_relaxed);
+    return record.generation.load(std::memory_order_relaxed) << (1 + index_bits) | index << 1;
+}
+
+void set_context_members(std::uint32_t context, int members) {
+    // The addition with which this process leaves brings it to who leaves last.
+    find_table()
+        ->record(index_of(context))
+        .members.store(static_cast<std::uint32_t>(members), std::memory_order_relaxed);
+}
+
+void give_back_context(std::uint32_t context) {
+    ContextTable &table = *find_table();
+    std::uint32_t index = index_of(context);
+    std::scoped_lock hold(table.lock);
+    ContextRecord &record = table.record(index);
+    record.generation.store(record.generation.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    record.next = 0;
+    (table.last != 0 ? table.record(table.last).next : table.first) = index;
+    table.last = index;
+    table.waiting++;
+}
+
+void leave_context(std::uint32_t context) {
+    if (index_of(context) < first_drawn) return;
+    ContextRecord &record = find_table()->record(index_of(context));
+    std::uint32_t departed = record.departed.fetch_add(1, std::memory_order_acq_rel) + 1;
+    if (departed == record.members.load(std::memory_order_relaxed)) give_back_context(context);
+    empty_unused_queues();
+}
+
+int no_context() {
+    return fail(MPI_ERR_NO_MEM, "there are too many communicators: no context number is left for another one");
+}
+
+const LeftMessages &left_messages() {
+    return left;
+}
+
+} // namespace volley

@@ -25,8 +25,10 @@
 
 #include "arena/shared_lock.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -37,11 +39,21 @@ namespace block_sizes {
 inline constexpr std::size_t granule = 65536;
 inline constexpr std::array<std::uint32_t, 15> small = {64,   128,  192,  256,  384,  512,   768,  1024,
                                                         1536, 2048, 3072, 4096, 8192, 16384, 32768};
+/// By the number of 64 bytes, up to a page: which is the smallest that holds so many.
+inline constexpr auto classes_in_page = [] {
+    std::array<std::uint8_t, 65> classes{};
+    for (std::size_t lines = 1; lines < classes.size(); lines++)
+        classes[lines] = static_cast<std::uint8_t>(classes[lines - 1] + (small[classes[lines - 1]] < lines * 64));
+    return classes;
+}();
+inline constexpr std::size_t class_of_page = 11;
+static_assert(small[class_of_page] == 4096);
 /// The index of the smallest that holds so many bytes; small.size() if none does.
 constexpr std::size_t class_of(std::size_t bytes) {
-    std::size_t found = 0;
-    while (found < small.size() && small[found] < bytes) found++;
-    return found;
+    if (bytes <= small[class_of_page]) return classes_in_page[(bytes + 63) / 64];
+    // From there on powers of two.
+    return std::min<std::size_t>(class_of_page + 1 + static_cast<std::size_t>(std::bit_width((bytes - 1) >> 13)),
+                                 small.size());
 }
 /// Granules that hold so many bytes.
 constexpr std::uint64_t granules(std::size_t bytes) {

@@ -118,6 +118,11 @@ template <class Source> bool exercise(Source &source, std::uint64_t seed, int st
 }
 
 TEST(Allocator, SizesOfBlocks) {
+    for (std::size_t bytes = 1; bytes <= granule; bytes++) {
+        std::size_t found = block_sizes::class_of(bytes);
+        ASSERT_TRUE(found == block_sizes::small.size() || block_sizes::small[found] >= bytes) << bytes;
+        ASSERT_TRUE(found == 0 || block_sizes::small[found - 1] < bytes) << bytes;
+    }
     EXPECT_EQ(block_sizes::whole(1), 64u);
     EXPECT_EQ(block_sizes::whole(65), 128u);
     EXPECT_EQ(block_sizes::whole(3073), 4096u);

@@ -94,6 +94,7 @@ class Messages {
     bool place(Send &send);
     bool must_move(const Send &send) const;
     bool relays(const Send &send);
+    bool describe(Send &send);
     bool announce(Send &send);
     bool drain_queues();
     bool check(Send &send);

@@ -134,33 +134,39 @@ bool Messages::relays(const Send &send) {
            channels.to(send.world_rank).relays(static_cast<std::size_t>(send.bytes));
 }
 
+/// Writes what there is to tell about the message. False if the arena is used up.
+bool Messages::describe(Send &send) {
+    Transfer *transfer = send.transfer = allocate_transfer();
+    if (!transfer) return false;
+    transfer->sender = engine.rank;
+    transfer->receiver = send.world_rank;
+    transfer->owner = reinterpret_cast<std::uint64_t>(&send);
+    transfer->is_parked = 0;
+    transfer->bytes = send.bytes;
+    transfer->waits = send.waits;
+    transfer->address = reinterpret_cast<std::uint64_t>(send.contiguous ? send.contiguous : send.buffer.address);
+    transfer->plan = send.contiguous ? 0 : reinterpret_cast<std::uint64_t>(send.buffer.plan);
+    transfer->count = send.buffer.count;
+    transfer->claimed.store(0, std::memory_order_relaxed);
+    transfer->copied.store(0, std::memory_order_relaxed);
+    transfer->refused.store(0, std::memory_order_relaxed);
+    transfer->moved.store(0, std::memory_order_relaxed);
+    transfer->quick = 0;
+    transfer->kept = 0;
+    return true;
+}
+
 /// False if the ring is full.
 bool Messages::announce(Send &send) {
     RingSender &ring = channels.to(send.world_rank);
-    if (!send.transfer) {
-        Transfer *transfer = send.transfer = allocate_transfer();
-        if (!transfer) {
-            refuse(send);
-            return true;
-        }
-        transfer->sender = engine.rank;
-        transfer->receiver = send.world_rank;
-        transfer->owner = reinterpret_cast<std::uint64_t>(&send);
-        transfer->is_parked = 0;
-        transfer->bytes = send.bytes;
-        transfer->waits = send.waits;
-        transfer->address = reinterpret_cast<std::uint64_t>(send.contiguous ? send.contiguous : send.buffer.address);
-        transfer->plan = send.contiguous ? 0 : reinterpret_cast<std::uint64_t>(send.buffer.plan);
-        transfer->count = send.buffer.count;
-        transfer->claimed.store(0, std::memory_order_relaxed);
-        transfer->copied.store(0, std::memory_order_relaxed);
-        transfer->refused.store(0, std::memory_order_relaxed);
-        transfer->moved.store(0, std::memory_order_relaxed);
-        transfer->quick = 0;
-        transfer->kept = 0;
-    }
-    // Without room for it the receiver is told all the same. It says so if it cannot read it where it is.
+    // Without room for it the receiver is told all the same. It says so if it cannot read it where it is. The block
+    // comes first: the last one that this rank has kept, rather than one that its receiver is just done with.
     void *block = must_move(send) || relays(send) ? allocate_block(send) : nullptr;
+    if (!send.transfer && !describe(send)) {
+        if (block) heap_.release(block, static_cast<std::size_t>(send.bytes));
+        refuse(send);
+        return true;
+    }
     bool moves = block != nullptr;
     bool is_tried = !moves && send.mode != SendMode::synchronous;
     send.transfer->watched = is_tried && ring.is_watched(static_cast<std::size_t>(send.bytes));

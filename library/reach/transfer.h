@@ -64,7 +64,8 @@ constexpr std::int64_t chunk_of(std::int64_t bytes) {
     return bytes >= 2 * most ? most : static_cast<std::int64_t>(whole_lines(static_cast<std::uint64_t>(bytes) / 2));
 }
 
-struct alignas(cache_line) Transfer {
+/// Two lines, of which the receiver reads both, lie where processors fetch lines in pairs.
+struct alignas(2 * cache_line) Transfer {
     // Written by the sender before it announces the transfer, or before it stores moved, buffered or provided.
     std::uint64_t address;  ///< of the data: the sender's buffer, or a block of the arena
     std::uint64_t plan;     ///< address of the sender's DatatypePlan; 0: one block of memory

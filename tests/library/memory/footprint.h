@@ -37,6 +37,7 @@ template <class Body> void expect_flat(const char *what, int warm, int rounds, l
     if (world_rank == 0)
         std::printf("%s: %d times, %.2f us each, %lld KiB, then %lld\n", what, rounds, seconds / rounds * 1e6,
                     before / 1024, after / 1024);
+    std::fflush(stdout);
     CHECK(after <= before + most);
     MPI_Barrier(MPI_COMM_WORLD);
 }

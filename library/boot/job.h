@@ -31,7 +31,7 @@ constexpr std::uint64_t whole_lines(std::uint64_t bytes) {
     return (bytes + cache_line - 1) / cache_line * cache_line;
 }
 
-inline constexpr std::uint64_t arena_magic = 0x59454c4c4f56'03; ///< "VOLLEY", layout 3
+inline constexpr std::uint64_t arena_magic = 0x59454c4c4f56'04; ///< "VOLLEY", layout 4
 inline constexpr std::size_t description_bytes = 64;
 
 /// How a rank's memory can be reached by the others on its host.

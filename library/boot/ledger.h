@@ -44,10 +44,18 @@ struct LedgerPage {
     std::atomic<std::uint64_t> next; ///< offset of another page, or 0
 };
 
+/// Entries that wait to be matched, in all communicators, and what it took to find them (core/matching.h).
+struct LedgerQueue {
+    std::atomic<std::uint32_t> length;
+    std::atomic<std::uint32_t> high_watermark; ///< the greatest length so far
+    std::atomic<std::uint64_t> searches;       ///< that had to step over an entry; the first was not the one
+    std::atomic<std::uint64_t> steps;          ///< in those: entries stepped over, and places of an index looked at
+};
+
 struct alignas(cache_line) Ledger {
     std::atomic<std::int32_t> thread_level; ///< as MPI_Query_thread gives it
-    std::atomic<std::uint32_t> posted;      ///< receives that wait for messages
-    std::atomic<std::uint32_t> unexpected;  ///< messages that wait for receives; those beyond 64 are only counted
+    LedgerQueue posted;                     ///< receives that wait for messages
+    LedgerQueue unexpected;                 ///< messages that wait for receives; those beyond 64 are only counted
     alignas(cache_line) std::array<LedgerMessage, 64> messages;
     LedgerPage communicators;
 };

@@ -36,7 +36,7 @@ void LedgerKeeper::open() {
 }
 
 int LedgerKeeper::arrived(int source, int tag, std::uint32_t context, std::int64_t bytes, bool at_sender) {
-    add(book_->unexpected, 1);
+    lengthen(book_->unexpected);
     if (free_messages_ == 0) return -1;
     int entry = free_message_[--free_messages_];
     LedgerMessage &message = book_->messages[static_cast<std::size_t>(entry)];
@@ -51,7 +51,7 @@ int LedgerKeeper::arrived(int source, int tag, std::uint32_t context, std::int64
 }
 
 void LedgerKeeper::gone(int entry) {
-    add(book_->unexpected, -1);
+    shorten(book_->unexpected);
     if (entry < 0) return;
     book_->messages[static_cast<std::size_t>(entry)].arrived_ns.store(0, relaxed);
     free_message_[free_messages_++] = static_cast<std::int8_t>(entry);

@@ -21,17 +21,30 @@ class LedgerKeeper {
         book_->thread_level.store(level, std::memory_order_relaxed);
     }
 
+    /// For tests.
+    const Ledger &book() const {
+        return *book_;
+    }
+
     // Receives.
     void posted() {
-        add(book_->posted, 1);
+        lengthen(book_->posted);
     }
     void unposted() {
-        add(book_->posted, -1);
+        shorten(book_->posted);
+    }
+    /// A message looked for its receive, and the first was not the one.
+    void searched_posted(std::uint64_t steps) {
+        searched(book_->posted, steps);
     }
 
     /// A message arrived before its receive. Returns the entry for gone(), -1 if there is none.
     int arrived(int source, int tag, std::uint32_t context, std::int64_t bytes, bool at_sender);
     void gone(int entry);
+    /// A receive or a probe looked for its message, and the first was not the one.
+    void searched_unexpected(std::uint64_t steps) {
+        searched(book_->unexpected, steps);
+    }
 
     // Communicators.
     LedgerCommunicator *enter(const Communicator &communicator);
@@ -40,9 +53,22 @@ class LedgerKeeper {
 
   private:
     /// One writer: no atomic addition.
-    static void add(std::atomic<std::uint32_t> &counter, int change) {
-        counter.store(counter.load(std::memory_order_relaxed) + static_cast<std::uint32_t>(change),
-                      std::memory_order_relaxed);
+    template <class Number> static Number add(std::atomic<Number> &counter, Number change) {
+        const Number sum = counter.load(std::memory_order_relaxed) + change;
+        counter.store(sum, std::memory_order_relaxed);
+        return sum;
+    }
+    static void lengthen(LedgerQueue &queue) {
+        const std::uint32_t length = add(queue.length, 1u);
+        if (length > queue.high_watermark.load(std::memory_order_relaxed)) [[unlikely]]
+            queue.high_watermark.store(length, std::memory_order_relaxed);
+    }
+    static void shorten(LedgerQueue &queue) {
+        add(queue.length, -1u);
+    }
+    static void searched(LedgerQueue &queue, std::uint64_t steps) {
+        add(queue.searches, std::uint64_t{1});
+        add(queue.steps, steps);
     }
     void offer(LedgerPage &page);
 

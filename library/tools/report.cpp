@@ -157,6 +157,15 @@ void write_message_fields(Json &json, const TaskFields &fields) {
     write_text_or_null(json, "communicator", fields.communicator);
 }
 
+/// How a queue has fared since the rank began; its length is told beside it.
+void write_queue(Json &json, const char *name, const QueueView &queue) {
+    json.key(name).begin_object();
+    json.member("high_watermark", queue.high_watermark);
+    json.member("searches", queue.searches);
+    json.member("steps", queue.steps);
+    json.end_object();
+}
+
 /// Members of one rank's object that say what it waits for.
 void write_fields(Json &json, const TaskFields &fields) {
     write_text_or_null(json, "function", fields.function);
@@ -230,8 +239,8 @@ std::string messages_table(const Snapshot &snapshot, bool all) {
             static_cast<std::uint32_t>(std::ranges::count_if(snapshot.messages, [&](const auto &message) {
                 return message.destination == rank.rank && !message.on_its_way;
             }));
-        if (rank.unexpected > shown)
-            text += "rank " + std::to_string(rank.rank) + " has " + std::to_string(rank.unexpected - shown) +
+        if (rank.unexpected.length > shown)
+            text += "rank " + std::to_string(rank.rank) + " has " + std::to_string(rank.unexpected.length - shown) +
                     " more that have arrived\n";
     }
     return text;
@@ -253,8 +262,10 @@ void write_tasks(Json &json, const Snapshot &snapshot) {
         json.member("program", rank.program);
         json.member("state", text_of(rank.doing));
         write_fields(json, fields_of(snapshot, rank));
-        json.member("posted_receives", rank.posted);
-        json.member("unexpected_messages", rank.unexpected);
+        json.member("posted_receives", rank.posted.length);
+        json.member("unexpected_messages", rank.unexpected.length);
+        write_queue(json, "posted_receive_queue", rank.posted);
+        write_queue(json, "unexpected_message_queue", rank.unexpected);
         json.member("placement", rank.placement == Placement::shared ? "shared" : "process");
         json.member("space", rank.space);
         json.member("program_base", rank.program_base);

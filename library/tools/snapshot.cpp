@@ -156,12 +156,19 @@ class Look {
             rank.doing = state == RankState::started ? Doing::before_mpi : Doing::computing;
     }
 
+    static QueueView queue_of(const LedgerQueue &queue) {
+        return {.length = queue.length.load(relaxed),
+                .high_watermark = queue.high_watermark.load(relaxed),
+                .searches = queue.searches.load(relaxed),
+                .steps = queue.steps.load(relaxed)};
+    }
+
     void take_ledger(RankView &rank, std::uint64_t offset) {
         auto ledger = reader_.read<Ledger>(offset);
         if (!ledger) return;
         rank.thread_level = ledger->thread_level.load(relaxed);
-        rank.posted = ledger->posted.load(relaxed);
-        rank.unexpected = ledger->unexpected.load(relaxed);
+        rank.posted = queue_of(ledger->posted);
+        rank.unexpected = queue_of(ledger->unexpected);
         for (const LedgerMessage &message : ledger->messages) {
             const std::uint64_t arrived = message.arrived_ns.load(relaxed);
             const int source = message.source.load(relaxed);

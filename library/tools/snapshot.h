@@ -55,6 +55,12 @@ struct CommunicatorView {
     std::string name;
 };
 
+/// As in LedgerQueue.
+struct QueueView {
+    std::uint32_t length = 0, high_watermark = 0;
+    std::uint64_t searches = 0, steps = 0;
+};
+
 /// A message that is sent and not received.
 struct MessageView {
     int source, destination; ///< ranks in the job
@@ -77,8 +83,8 @@ struct RankView {
     std::uint32_t function = 0;
     WaitView wait; ///< if its since_ns is not 0
     int thread_level = 0;
-    std::uint32_t posted = 0;     ///< receives that wait for messages
-    std::uint32_t unexpected = 0; ///< messages that wait for receives; not all may be among the job's messages
+    QueueView posted;     ///< receives that wait for messages
+    QueueView unexpected; ///< messages that wait for receives; not all may be among the job's messages
     std::vector<CommunicatorView> communicators;
     std::uint64_t traffic = 0; ///< changes with each message that comes
 

@@ -86,6 +86,15 @@ void many() {
     receive(0, 5, MPI_COMM_WORLD);
 }
 
+/// Rank 0 receives the last of six messages first, so that all have come, then three others in an order of its own.
+void unordered() {
+    if (rank == 1)
+        for (int i = 0; i < 6; i++) MPI_Send(nullptr, 0, MPI_INT, 0, 100 + i, MPI_COMM_WORLD);
+    if (rank == 0)
+        for (int i : {105, 100, 104, 102}) receive(1, i, MPI_COMM_WORLD);
+    receive(1 - rank, 5, MPI_COMM_WORLD);
+}
+
 /// In a communicator with a name, whose ranks are reversed.
 void named() {
     MPI_Comm reversed, nameless;
@@ -153,7 +162,7 @@ constexpr Way ways[] = {{"receives", receives}, {"missing", missing},   {"divert
                         {"mismatch", mismatch}, {"tag", tag},           {"unreceived", unreceived},
                         {"named", named},       {"root", root},         {"pair", pair},
                         {"requests", requests}, {"finalize", finalize}, {"duplicate", duplicate},
-                        {"one_of", one_of},     {"many", many}};
+                        {"one_of", one_of},     {"many", many},         {"unordered", unordered}};
 
 } // namespace
 

@@ -194,6 +194,21 @@ def test_messages_the_receiver_has_not_seen(mode: str, tools: Tools) -> None:
         assert "rank 0 has 36 more that have arrived\n" in tools.run("mpimsg", job.pid).stdout
 
 
+@both
+def test_how_messages_were_matched(mode: str, tools: Tools) -> None:
+    with tools.job(mode, "unordered", 2) as job:
+        found = tools.seen("mpitask", job.pid, lambda seen: [rank["tag"] for rank in seen["ranks"]] == [5, 5])
+        first = found["ranks"][0]
+        # When 105 was asked for, some of the others may have been there. Then 100 was the first, 104 behind three
+        # others, 102 behind one, and 5 was not there.
+        assert first["unexpected_messages"] == 2
+        assert first["unexpected_message_queue"]["high_watermark"] >= 5
+        assert 3 <= first["unexpected_message_queue"]["searches"] <= 4
+        assert 3 + 1 + 2 <= first["unexpected_message_queue"]["steps"] <= 3 + 1 + 2 + 5
+        assert first["posted_receives"] == 1
+        assert first["posted_receive_queue"]["high_watermark"] >= 1
+
+
 def test_no_messages(tools: Tools) -> None:
     with tools.job("shared", "receives") as job:
         tools.seen("mpitask", job.pid, all_wait)

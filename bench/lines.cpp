@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// What it costs to hand a block from one core to another again and again, in ns per cache line: the writer fills it,
 /// the reader copies it to memory of its own, then the writer fills it again. The reader only reads, or it takes each
-/// line over (library/reach/lines.h); "where lines migrate" (library/boot/cpus.h) is what this shows.
-#include "reach/lines.h"
+/// line over (library/transport/shm/lines.h); "where lines migrate" (library/boot/cpus.h) is what this shows.
+#include "transport/shm/lines.h"
 #include "pinned.h"
 
 #include <algorithm>
@@ -84,7 +84,7 @@ int main() {
         auto lines = static_cast<double>(size / cache_line);
         Cost only =
             hand_over(size, [](void *to, unsigned char *from, std::size_t bytes) { std::memcpy(to, from, bytes); });
-        Cost over = hand_over(size, copy_taking_over_lines);
+        Cost over = hand_over(size, copy_and_reclaim_lines);
         std::printf("%10zu %10.2f %11.2f %10.2f %11.2f\n", size, only.write / lines, only.read / lines,
                     over.write / lines, over.read / lines);
     }

@@ -2,7 +2,7 @@
 /// What a bare ring costs: half a ping-pong round trip between two pinned threads, next to the limit measured
 /// in the same run (a cache line handed back and forth), and messages per second one way. Payloads lie in the ring of
 /// bytes, or, as far as they may, beside their slots; the receiver copies and tidies as the library does.
-#include "reach/ring.h"
+#include "transport/shm/ring.h"
 #include "pinned.h"
 
 #include <algorithm>
@@ -43,14 +43,14 @@ void send(RingSender &ring, const void *data, std::size_t size) {
 void receive(RingReceiver &ring, void *data) {
     Slot *slot;
     while (!(slot = ring.front())) {
-        ring.tidy();
+        ring.reclaim_room();
         __builtin_ia32_pause();
     }
     if (slot->tag != 1 || slot->context != 2) std::abort();
-    if (slot->bytes() <= tidied_later)
+    if (slot->bytes() <= reclaimed_later)
         std::memcpy(data, ring.payload(slot), slot->bytes());
     else
-        copy_taking_over(data, ring.payload(slot), slot->bytes());
+        copy_and_reclaim(data, ring.payload(slot), slot->bytes());
     (void)ring.release(slot);
 }
 
@@ -141,13 +141,13 @@ int main() {
     std::printf("%8s %20s %11s %20s %11s\n", "bytes", "in the ring of bytes", "beside", "in the ring of bytes",
                 "beside");
     for (std::size_t size : {1u, 8u, 40u, 64u, 128u, 256u, 512u, 1024u, 4096u, 8192u}) {
-        bool differ = size > inline_bytes && size <= tidied_later;
+        bool differ = size > inline_bytes && size <= reclaimed_later;
         std::printf("%8zu", size);
         auto show = [&](auto &&measure, double over) {
             double apart = measure(0u);
             std::printf(over > 0 ? " %11.0f ns %5.2f" : " %17.0f ns", apart, apart / over);
             if (!differ) return std::printf("%12s", "");
-            double beside = measure(std::uint32_t{tidied_later});
+            double beside = measure(std::uint32_t{reclaimed_later});
             return std::printf("%9.0f ns", beside);
         };
         show([&](std::uint32_t beside) { return ping_pong_ns(size, beside); }, limit);

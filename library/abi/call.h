@@ -2,7 +2,8 @@
 /// What every entry point does around its work.
 ///
 /// A Call refuses to begin where MPI may not be used, holds the rank's lock, publishes the function's number in the
-/// rank's Activity (restored afterwards, as callbacks call MPI inside of MPI), and hands failures to an error handler.
+/// rank's CallStatus (restored afterwards, as callbacks call MPI inside of MPI), and hands failures to an error
+/// handler.
 #pragma once
 
 #include "core/engine.h"
@@ -24,11 +25,11 @@ class Call {
     explicit Call(std::uint32_t function) {
         if (!engine.available) [[unlikely]]
             refuse(function);
-        enter(engine.own->activity.function, function);
+        enter(engine.own->call_status.function, function);
     }
 
     Call(std::uint32_t function, Anytime) {
-        enter(engine.own != nullptr ? engine.own->activity.function : function_without_job, function);
+        enter(engine.own != nullptr ? engine.own->call_status.function : function_without_job, function);
     }
 
     Call(const Call &) = delete;
@@ -66,7 +67,7 @@ class Call {
 
     /// The number of the function this rank is in, 0 outside of MPI.
     static std::uint32_t current_function() {
-        auto &function = engine.own != nullptr ? engine.own->activity.function : function_without_job;
+        auto &function = engine.own != nullptr ? engine.own->call_status.function : function_without_job;
         return function.load(std::memory_order_relaxed);
     }
 
@@ -85,7 +86,7 @@ class Call {
     /// MPI is not started, or over: says so through the initial error handler, and ends the job.
     [[noreturn, gnu::cold, gnu::noinline]] static void refuse(std::uint32_t function);
 
-    /// Stands in for the rank's Activity where there is no job (yet).
+    /// Stands in for the rank's CallStatus where there is no job (yet).
     static inline std::atomic<std::uint32_t> function_without_job{0};
 
     std::atomic<std::uint32_t> *function_;

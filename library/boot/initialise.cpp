@@ -12,7 +12,7 @@
 #include "core/contexts.h"
 #include "core/engine.h"
 #include "core/error.h"
-#include "core/ledger.h"
+#include "core/introspection.h"
 #include "core/messages.h"
 
 #include <pthread.h>
@@ -54,10 +54,10 @@ void join() {
     engine.settings = read_settings();
     open_memory();
     engine.job = find_job_shared(*place.arena);
-    engine.patience = Patience::for_job(place.arena->ranks, place.arena->cpus);
+    engine.wait_policy = WaitPolicy::for_job(place.arena->ranks, place.arena->cpus);
     engine.fences = prepare_fences();
     messages.prepare();
-    ledger.open();
+    introspection.open();
     make_predefined_communicators();
     joined = true;
 }
@@ -116,14 +116,14 @@ int acquire_library(int thread_level) {
             join();
         } catch (const std::exception &error) {
             // It was entered where there was no record yet; what fails is to be called by its name.
-            if (engine.own) engine.own->activity.function.store(function, std::memory_order_relaxed);
+            if (engine.own) engine.own->call_status.function.store(function, std::memory_order_relaxed);
             return fail(MPI_ERR_OTHER, "%s", error.what());
         }
     }
     if (users++ == 0) engine.own->state = RankState::initialised;
     engine.available = true;
     engine.thread_level = std::max(engine.thread_level, thread_level);
-    ledger.thread_level(engine.thread_level);
+    introspection.thread_level(engine.thread_level);
     if (engine.thread_level == MPI_THREAD_MULTIPLE) engine.lock.enable();
     return MPI_SUCCESS;
 }

@@ -49,20 +49,20 @@ enum class RankState : std::uint32_t {
     ended = 4,       ///< its process is gone
 };
 
-/// What a rank that waits waits for: which fields of its Activity mean something.
+/// What a rank that waits waits for: which fields of its CallStatus mean something.
 enum class WaitKind : std::uint32_t {
     unknown = 0,    ///< something else
     receive = 1,    ///< a message from `peer`
     send = 2,       ///< that `peer` receives a message
     step = 3,       ///< a message of a collective operation; `tag` is the operation's number in `context`
     collective = 4, ///< the rest of a collective operation; `tag` as above, `peer` is the root
-    /// Others in a meeting (collective/area.h); `tag` is its number in `context`, `peer` the root of the operation,
+    /// Others in a round (collective/area.h); `tag` is its number in `context`, `peer` the root of the operation,
     /// `world_peer` a rank whose post it waits for, or -1: all are to arrive.
-    meeting = 5,
-    one_of = 6, ///< one of several requests: Activity's alternatives
+    round = 5,
+    one_of = 6, ///< one of several requests: CallStatus's alternatives
 };
 
-/// One of several requests any of which would end a wait; fields as in Activity.
+/// One of several requests any of which would end a wait; fields as in CallStatus.
 struct Alternative {
     std::atomic<WaitKind> kind;
     std::atomic<std::int32_t> peer, world_peer, tag;
@@ -72,7 +72,7 @@ inline constexpr std::size_t most_alternatives = 8; ///< that are told one by on
 
 /// What a rank is doing, for mpitask and for the message when a job ends badly. Written by its rank with
 /// relaxed stores around each blocking call, read by anyone; a torn reading is possible and harmless.
-struct Activity {
+struct CallStatus {
     std::atomic<std::uint32_t> function;  ///< index into the table of functions, 0: not inside MPI
     std::atomic<WaitKind> kind;           ///< of the wait, if since_ns is not 0
     std::atomic<std::int32_t> peer;       ///< rank in the communicator, or MPI_ANY_SOURCE
@@ -110,11 +110,11 @@ struct alignas(cache_line) RankRecord {
     /// Where its program and its dynamic linker lie (what is added to the addresses in the files), set by the
     /// launcher for debuggers; 0: not known, and /proc tells.
     std::uint64_t program_base, interpreter_base;
-    std::atomic<std::uint64_t> ledger;                   ///< offset of its Ledger (boot/ledger.h); 0: none yet
+    std::atomic<std::uint64_t> status_page; ///< offset of its StatusPage (boot/status_page.h); 0: none yet
     /// Waits that nobody ended though what they waited for was there, until the rank looked by itself (wait/sleep.h).
     std::atomic<std::uint32_t> lost_wake_ups;
     alignas(cache_line) std::atomic<std::uint32_t> wake; ///< futex word: changed to wake the rank
-    alignas(cache_line) Activity activity;
+    alignas(cache_line) CallStatus call_status;
 };
 
 /// The first page of the arena.

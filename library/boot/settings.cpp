@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint32_t largest_eager_limit = 1 << 20;
 
 /// A block of common memory holds such a message, as long as it is under way.
-constexpr std::uint32_t largest_relay_limit = 1 << 24;
+constexpr std::uint32_t largest_pipeline_limit = 1 << 24;
 
 /// Addresses for it are chosen in the lower half of those of a process.
 constexpr std::uint64_t largest_arena_bytes = std::uint64_t{1} << 42;
@@ -40,7 +40,7 @@ Settings read_settings() {
     const char *check = std::getenv("VOLLEY_CHECK");
     settings.checking = check != nullptr && *check != '\0' && std::string_view(check) != "0";
     settings.eager_limit = read_number<std::uint32_t>("VOLLEY_EAGER_LIMIT", "bytes", 0, largest_eager_limit);
-    settings.relay_limit = read_number<std::uint32_t>("VOLLEY_RELAY_LIMIT", "bytes", 0, largest_relay_limit);
+    settings.pipeline_limit = read_number<std::uint32_t>("VOLLEY_PIPELINE_LIMIT", "bytes", 0, largest_pipeline_limit);
     settings.cpus = read_number<std::uint32_t>("VOLLEY_CPUS", "processors", 1, 65536);
     settings.arena_bytes = read_number("VOLLEY_ARENA_BYTES", "bytes", least_arena_bytes, largest_arena_bytes);
     settings.refused_allocation = read_number<std::uint64_t>("VOLLEY_REFUSE", "a block", 0, ~0U).value_or(0);
@@ -59,8 +59,8 @@ std::string Settings::text(bool shared) const {
            "VOLLEY_EAGER_LIMIT=" +
            std::to_string(eager_limit_to(shared)) +
            "  messages up to here go through a ring (bytes)\n"
-           "VOLLEY_RELAY_LIMIT=" +
-           std::to_string(relay_limit_to(shared)) +
+           "VOLLEY_PIPELINE_LIMIT=" +
+           std::to_string(pipeline_limit_to(shared)) +
            "  longer ones up to here go through a block of common memory (bytes); others wait for their receiver\n"
            "VOLLEY_REFUSE=" +
            std::to_string(refused_allocation) + "  for tests: which block of common memory a rank does not get\n";

@@ -22,10 +22,10 @@ struct Settings {
     /// VOLLEY_EAGER_LIMIT: messages of so many bytes and less are copied into the ring, so that the sender need not
     /// wait for the receiver. Not set: as it is fastest.
     std::optional<std::uint32_t> eager_limit;
-    /// VOLLEY_RELAY_LIMIT: longer messages up to so many bytes are copied by both ranks, if each has a core: by the
+    /// VOLLEY_PIPELINE_LIMIT: longer messages up to so many bytes are copied by both ranks, if each has a core: by the
     /// sender into memory they share, and on by the receiver, who follows it. The sender need not wait for the
     /// receiver. Not set: as it is fastest, or none if eager_limit is set.
-    std::optional<std::uint32_t> relay_limit;
+    std::optional<std::uint32_t> pipeline_limit;
     /// VOLLEY_CPUS: so many processors are there for the ranks; with more ranks they give way to each other at once
     /// instead of waiting busily. Not set: what affinity and quota allow.
     std::optional<std::uint32_t> cpus;
@@ -46,11 +46,11 @@ struct Settings {
         return eager_limit.value_or(lines_migrate ? 4096 : readable ? 8192 : 16384);
     }
 
-    /// The same for messages that are relayed. Where lines migrate that is quicker than one copy, straight from buffer
-    /// to buffer, whose buffers' lines both ranks then have.
-    std::uint32_t relay_limit_to(bool readable) const {
+    /// The same for messages that are pipelined. Where lines migrate that is quicker than one copy, straight from
+    /// buffer to buffer, whose buffers' lines both ranks then have.
+    std::uint32_t pipeline_limit_to(bool readable) const {
         std::uint32_t fastest = !lines_migrate || eager_limit ? 0 : readable ? 1 << 19 : 1 << 21;
-        return relay_limit.value_or(fastest);
+        return pipeline_limit.value_or(fastest);
     }
 
     /// One a line, as `mpiexec --settings` prints them: NAME=VALUE, what it is, for ranks that share an address space

@@ -13,17 +13,17 @@ namespace volley {
 
 /// Those among whom an algorithm runs.
 struct Team {
-    Channel channel;
+    Scope scope;
     int rank;
     int size;
 
     /// The ranks of an intracommunicator.
     static Team all(const Communicator &communicator) {
-        return {Channel::peers, communicator.rank(), communicator.size()};
+        return {Scope::peers, communicator.rank(), communicator.size()};
     }
     /// The own group of an intercommunicator.
     static Team local(const Communicator &communicator) {
-        return {Channel::local, communicator.rank(), communicator.size()};
+        return {Scope::local, communicator.rank(), communicator.size()};
     }
 };
 

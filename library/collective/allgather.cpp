@@ -16,8 +16,8 @@ void add_doubling(Schedule &schedule, const Team &team, const Block &own, const 
     for (int distance = 1; distance < team.size; distance *= 2) {
         Count ranks = std::min(distance, team.size - distance);
         schedule.receive(bytes_at(held + distance * bytes, ranks * bytes), (team.rank + distance) % team.size,
-                         team.channel);
-        schedule.send(bytes_at(held, ranks * bytes), (team.rank - distance + team.size) % team.size, team.channel);
+                         team.scope);
+        schedule.send(bytes_at(held, ranks * bytes), (team.rank - distance + team.size) % team.size, team.scope);
         schedule.end_round();
     }
     for (int i = 1; i < team.size; ++i)
@@ -28,10 +28,10 @@ void add_doubling(Schedule &schedule, const Team &team, const Block &own, const 
 void add_direct(Schedule &schedule, const Team &team, const Block &own, const Blocks &all) {
     for (int i = 1; i < team.size; ++i) {
         int peer = (team.rank - i + team.size) % team.size;
-        if (all[peer].bytes() > 0) schedule.receive(all[peer], peer, team.channel);
+        if (all[peer].bytes() > 0) schedule.receive(all[peer], peer, team.scope);
     }
     for (int i = 1; i < team.size; ++i)
-        if (own.bytes() > 0) schedule.send(own, (team.rank + i) % team.size, team.channel);
+        if (own.bytes() > 0) schedule.send(own, (team.rank + i) % team.size, team.scope);
 }
 
 /// In each round every rank passes on what it received in the round before. The caller ends the last one.
@@ -40,8 +40,8 @@ void add_ring(Schedule &schedule, const Team &team, const Block &own, const Bloc
     for (int i = 0; i < team.size - 1; ++i) {
         Block passed = i == 0 ? own : all[(team.rank - i + team.size) % team.size];
         Block arriving = all[(team.rank - i - 1 + team.size) % team.size];
-        if (arriving.bytes() > 0) schedule.receive(arriving, previous, team.channel);
-        if (passed.bytes() > 0) schedule.send(passed, next, team.channel);
+        if (arriving.bytes() > 0) schedule.receive(arriving, previous, team.scope);
+        if (passed.bytes() > 0) schedule.send(passed, next, team.scope);
         if (i < team.size - 2) schedule.end_round();
     }
 }

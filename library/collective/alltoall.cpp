@@ -25,9 +25,8 @@ void add_doubling(Schedule &schedule, const Team &team, const Blocks &from, cons
         for (int i = 1; i < team.size; ++i)
             if ((i & distance) != 0)
                 schedule.copy(bytes_at(held + i * bytes, bytes), bytes_at(leaving + moved++ * bytes, bytes));
-        schedule.receive(bytes_at(arriving, moved * bytes), (team.rank - distance + team.size) % team.size,
-                         team.channel);
-        schedule.send(bytes_at(leaving, moved * bytes), (team.rank + distance) % team.size, team.channel);
+        schedule.receive(bytes_at(arriving, moved * bytes), (team.rank - distance + team.size) % team.size, team.scope);
+        schedule.send(bytes_at(leaving, moved * bytes), (team.rank + distance) % team.size, team.scope);
         schedule.end_round();
         moved = 0;
         for (int i = 1; i < team.size; ++i)
@@ -52,11 +51,11 @@ void add_alltoall(Schedule &schedule, const Team &team, const Blocks &from, cons
         int end = std::min(first + window, team.size);
         for (int i = first; i < end; ++i) {
             int peer = (team.rank - i + team.size) % team.size;
-            if (Block block = to[peer]; block.bytes() > 0) schedule.receive(block, peer, team.channel);
+            if (Block block = to[peer]; block.bytes() > 0) schedule.receive(block, peer, team.scope);
         }
         for (int i = first; i < end; ++i) {
             int peer = (team.rank + i) % team.size;
-            if (Block block = from[peer]; block.bytes() > 0) schedule.send(block, peer, team.channel);
+            if (Block block = from[peer]; block.bytes() > 0) schedule.send(block, peer, team.scope);
         }
         if (first == 1) schedule.copy(from[team.rank], to[team.rank]);
         schedule.end_round();
@@ -81,8 +80,8 @@ void add_alltoall_in_place(Schedule &schedule, const Team &team, const Blocks &b
         for (int i = 0; i < count; ++i) schedule.copy(blocks[peers[i]], bytes_at(aside[i], blocks[peers[i]].bytes()));
         for (int i = 0; i < count; ++i)
             if (Block block = blocks[peers[i]]; block.bytes() > 0) {
-                schedule.receive(block, peers[i], team.channel);
-                schedule.send(bytes_at(aside[i], block.bytes()), peers[i], team.channel);
+                schedule.receive(block, peers[i], team.scope);
+                schedule.send(bytes_at(aside[i], block.bytes()), peers[i], team.scope);
             }
         schedule.end_round();
     }

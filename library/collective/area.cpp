@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "collective/area.h"
 
-#include "boot/ledger.h"
-#include "reach/lines.h"
+#include "boot/status_page.h"
+#include "transport/shm/lines.h"
 
 #include <algorithm>
 #include <cstring>
@@ -12,14 +12,14 @@ namespace {
 
 /// Posts up to here gain by being handed down (2 ranks in a row, bench/collectives.cpp: allgather of 384 B 0.24 us,
 /// else 0.27; bcast of 1 KiB 0.27, else 0.15).
-constexpr std::size_t posts_handed_down = 384;
+constexpr std::size_t most_demoted_when_published = 384;
 
-void leave(Communicator &communicator) {
+void depart(Communicator &communicator) {
     if (communicator.area != nullptr) leave_area(*communicator.area);
     communicator.area = nullptr;
 }
 
-const bool registered = (Communicator::on_release(leave), true);
+const bool registered = (Communicator::on_release(depart), true);
 
 } // namespace
 
@@ -48,96 +48,95 @@ CollectiveArea *make_area(const Group &group) {
 }
 
 void leave_area(CollectiveArea &area) {
-    // The last to leave sees all that the others have done there; nobody comes back.
-    if (area.leavers.fetch_add(1, std::memory_order_acq_rel) + 1 != area.ranks) return;
+    // The last to depart sees all that the others have done there; nobody comes back.
+    if (area.departed.fetch_add(1, std::memory_order_acq_rel) + 1 != area.ranks) return;
     auto ranks = static_cast<int>(area.ranks);
     arena_release(&area, CollectiveArea::footprint(ranks, area.room_bytes, area.stage_bytes));
 }
 
-Meeting::Meeting(Communicator &communicator, const WaitingFor &about)
-    : communicator_(communicator), area_(*communicator.area), about_(about), number_(communicator.meetings++) {
+CollectiveRound::CollectiveRound(Communicator &communicator, const WaitingFor &about)
+    : communicator_(communicator), area_(*communicator.area), about_(about), number_(communicator.rounds++) {
     if (communicator.published)
-        communicator.published->meetings.store(static_cast<std::uint32_t>(number_ + 1), std::memory_order_relaxed);
-    // Whoever reads slots after a meeting has done so when it enters the next one: the own slot is free for this
-    // meeting if all have entered the one after that which had it before.
+        communicator.published->rounds.store(static_cast<std::uint32_t>(number_ + 1), std::memory_order_relaxed);
+    // Whoever reads slots after a round has done so when it enters the next one: the own slot is free for this
+    // round if all have entered the one after that which had it before.
     bool counts = !exchanges(communicator);
-    if (!counts && number_ >= communicator.entered_told + CollectiveArea::meetings_per_telling) tell_entered();
+    if (!counts && number_ >= communicator.entered_told + CollectiveArea::rounds_per_telling) tell_entered();
     if (number_ < CollectiveArea::depth || communicator.entered_by_all > number_ - CollectiveArea::depth) return;
     if (counts)
-        wait_concluded(number_ - CollectiveArea::depth + 2);
+        wait_released(number_ - CollectiveArea::depth + 2);
     else
         wait_entered(number_ - CollectiveArea::depth + 1);
 }
 
-WaitingFor Meeting::about_meeting(std::uint64_t number, int world_rank) const {
+WaitingFor CollectiveRound::about_round(std::uint64_t number, int world_rank) const {
     WaitingFor about = about_;
-    about.kind = WaitKind::meeting;
+    about.kind = WaitKind::round;
     about.tag = static_cast<int>(number);
     about.world_peer = world_rank;
     return about;
 }
 
-void Meeting::wake_others() {
+void CollectiveRound::wake_others() {
     for (int rank = 0; rank < communicator_.size(); ++rank)
         if (rank != communicator_.rank()) engine.wake_rank(communicator_.peer_world_rank(rank));
 }
 
-void Meeting::post() {
+void CollectiveRound::publish() {
     auto bytes = static_cast<std::size_t>(own_bytes_);
-    bool in_room = bytes > MeetingLine::inline_bytes && engine.has_own_core();
+    bool in_room = bytes > RoundSlot::inline_bytes && engine.has_own_core();
     // The room's lines are the others' next; a slot's is asked for all the time.
-    if (in_room && bytes <= posts_handed_down) hand_down(data(communicator_.rank(), own_bytes_), bytes);
-    own().posted.store(number_ + 1, std::memory_order_release);
+    if (in_room && bytes <= most_demoted_when_published) demote(data(communicator_.rank(), own_bytes_), bytes);
+    own().published.store(number_ + 1, std::memory_order_release);
     wake_others();
-    // The next post is likely as long. Its lines come back from those who read them while this rank waits for others;
-    // else `posted` would wait for them there.
+    // The next publish is likely as long. Its lines come back from those who read them while this rank waits for
+    // others; else `published` would wait for them there.
     if (in_room && bytes <= area_.room_bytes)
-        volley::own(area_.room(static_cast<std::uint64_t>(communicator_.rank()), number_ + 1), bytes);
+        prefetch_for_writing(area_.room(static_cast<std::uint64_t>(communicator_.rank()), number_ + 1), bytes);
 }
 
-void Meeting::wait_for_post(int rank) {
-    std::atomic<std::uint64_t> &posted = slot(rank).posted;
-    engine.wait_until([&] { return posted.load(std::memory_order_acquire) == number_ + 1; },
-                      about_meeting(number_, communicator_.peer_world_rank(rank)));
+void CollectiveRound::wait_for_published(int rank) {
+    std::atomic<std::uint64_t> &published = slot(rank).published;
+    engine.wait_until([&] { return published.load(std::memory_order_acquire) == number_ + 1; },
+                      about_round(number_, communicator_.peer_world_rank(rank)));
 }
 
-void Meeting::wait_for_posts() {
+void CollectiveRound::wait_for_all_published() {
     int rank = 0;
-    auto all_posted = [&] {
+    auto all_published = [&] {
         for (; rank < communicator_.size(); ++rank)
-            if (rank != communicator_.rank() && slot(rank).posted.load(std::memory_order_acquire) != number_ + 1)
+            if (rank != communicator_.rank() && slot(rank).published.load(std::memory_order_acquire) != number_ + 1)
                 return false;
         return true;
     };
-    engine.wait_until(all_posted, about_meeting(number_, -1));
+    engine.wait_until(all_published, about_round(number_, -1));
 }
 
-void Meeting::conclude() {
-    area_.concluded.store(number_ + 1, std::memory_order_release);
+void CollectiveRound::release() {
+    area_.released.store(number_ + 1, std::memory_order_release);
     wake_others();
 }
 
-void Meeting::wait_concluded(std::uint64_t meetings) {
-    engine.wait_until([&] { return area_.concluded.load(std::memory_order_acquire) >= meetings; },
-                      about_meeting(meetings - 1, -1));
+void CollectiveRound::wait_released(std::uint64_t rounds) {
+    engine.wait_until([&] { return area_.released.load(std::memory_order_acquire) >= rounds; },
+                      about_round(rounds - 1, -1));
 }
 
-void Meeting::wait_entered(std::uint64_t meeting) {
+void CollectiveRound::wait_entered(std::uint64_t round) {
     CollectiveArea::Entered *entered = area_.entered();
     std::uint64_t all;
     auto have_entered = [&] {
         all = number_;
         for (int rank = 0; rank < communicator_.size(); ++rank)
-            if (rank != communicator_.rank())
-                all = std::min(all, entered[rank].meeting.load(std::memory_order_acquire));
-        return all >= meeting;
+            if (rank != communicator_.rank()) all = std::min(all, entered[rank].round.load(std::memory_order_acquire));
+        return all >= round;
     };
-    engine.wait_until(have_entered, about_meeting(meeting, -1));
+    engine.wait_until(have_entered, about_round(round, -1));
     communicator_.entered_by_all = all;
 }
 
-void Meeting::tell_entered() {
-    area_.entered()[communicator_.rank()].meeting.store(number_, std::memory_order_release);
+void CollectiveRound::tell_entered() {
+    area_.entered()[communicator_.rank()].round.store(number_, std::memory_order_release);
     communicator_.entered_told = number_;
     wake_others();
 }

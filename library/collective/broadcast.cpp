@@ -17,11 +17,11 @@ void add_tree(Schedule &schedule, const Team &team, const Block &block, int root
     int mask = 1;
     while (mask < team.size && (relative & mask) == 0) mask *= 2;
     if (relative != 0) {
-        schedule.receive(block, real(relative - mask), team.channel);
+        schedule.receive(block, real(relative - mask), team.scope);
         schedule.end_round();
     }
     for (mask /= 2; mask > 0; mask /= 2)
-        if (relative + mask < team.size) schedule.send(block, real(relative + mask), team.channel);
+        if (relative + mask < team.size) schedule.send(block, real(relative + mask), team.scope);
     schedule.end_round();
 }
 
@@ -35,10 +35,10 @@ void add_cut(Schedule &schedule, const Team &team, char *data, Count bytes, int 
         return bytes_at(data + begin, end - begin);
     };
     auto receive = [&](const Block &block, int place) {
-        if (block.count > 0) schedule.receive(block, real(place), team.channel);
+        if (block.count > 0) schedule.receive(block, real(place), team.scope);
     };
     auto send = [&](const Block &block, int place) {
-        if (block.count > 0) schedule.send(block, real(place), team.channel);
+        if (block.count > 0) schedule.send(block, real(place), team.scope);
     };
     int mask = 1;
     while (mask < team.size && (relative & mask) == 0) mask *= 2;

@@ -31,19 +31,19 @@ void add_gather_tree(Schedule &schedule, const Team &team, const Block &own, con
     Subtree tree(team, root);
     auto real = [&](int place) { return (place + root) % team.size; };
     if (tree.ranks == 1) {
-        schedule.send(own, real(tree.place - tree.parent_distance), team.channel);
+        schedule.send(own, real(tree.place - tree.parent_distance), team.scope);
         return schedule.end_round();
     }
     char *collected = schedule.temporary(tree.ranks * bytes);
     for (int distance = 1; distance < tree.ranks; distance *= 2) {
         int ranks = std::min(distance, tree.ranks - distance);
         schedule.receive(bytes_at(collected + distance * bytes, ranks * bytes), real(tree.place + distance),
-                         team.channel);
+                         team.scope);
     }
     if (team.rank != root) {
         schedule.copy(own, bytes_at(collected, bytes));
         schedule.end_round();
-        schedule.send(bytes_at(collected, tree.ranks * bytes), real(tree.place - tree.parent_distance), team.channel);
+        schedule.send(bytes_at(collected, tree.ranks * bytes), real(tree.place - tree.parent_distance), team.scope);
         return schedule.end_round();
     }
     if (own.type != nullptr) schedule.copy(own, all[root]);
@@ -58,7 +58,7 @@ void add_scatter_tree(Schedule &schedule, const Team &team, const Blocks &all, c
     Subtree tree(team, root);
     auto real = [&](int place) { return (place + root) % team.size; };
     if (tree.ranks == 1) {
-        schedule.receive(own, real(tree.place - tree.parent_distance), team.channel);
+        schedule.receive(own, real(tree.place - tree.parent_distance), team.scope);
         return schedule.end_round();
     }
     char *collected = schedule.temporary(tree.ranks * bytes);
@@ -66,15 +66,14 @@ void add_scatter_tree(Schedule &schedule, const Team &team, const Blocks &all, c
         for (int place = 1; place < team.size; ++place)
             schedule.copy(all[real(place)], bytes_at(collected + place * bytes, bytes));
     } else {
-        schedule.receive(bytes_at(collected, tree.ranks * bytes), real(tree.place - tree.parent_distance),
-                         team.channel);
+        schedule.receive(bytes_at(collected, tree.ranks * bytes), real(tree.place - tree.parent_distance), team.scope);
         schedule.end_round();
     }
     int distance = 1;
     while (distance * 2 < tree.ranks) distance *= 2;
     for (; distance > 0; distance /= 2) {
         int ranks = std::min(distance, tree.ranks - distance);
-        schedule.send(bytes_at(collected + distance * bytes, ranks * bytes), real(tree.place + distance), team.channel);
+        schedule.send(bytes_at(collected + distance * bytes, ranks * bytes), real(tree.place + distance), team.scope);
     }
     if (team.rank != root)
         schedule.copy(bytes_at(collected, bytes), own);
@@ -94,12 +93,12 @@ void add_gather(Schedule &schedule, const Team &team, const Block &own, const Bl
 
 void add_gather_each(Schedule &schedule, const Team &team, const Block &own, const Blocks &all, int root) {
     if (team.rank != root) {
-        if (own.bytes() > 0) schedule.send(own, root, team.channel);
+        if (own.bytes() > 0) schedule.send(own, root, team.scope);
         return schedule.end_round();
     }
     for (int i = 1; i < team.size; ++i) {
         int peer = (root + i) % team.size;
-        if (all[peer].bytes() > 0) schedule.receive(all[peer], peer, team.channel);
+        if (all[peer].bytes() > 0) schedule.receive(all[peer], peer, team.scope);
     }
     if (own.type != nullptr) schedule.copy(own, all[root]);
     schedule.end_round();
@@ -114,12 +113,12 @@ void add_scatter(Schedule &schedule, const Team &team, const Blocks &all, const 
 
 void add_scatter_each(Schedule &schedule, const Team &team, const Blocks &all, const Block &own, int root) {
     if (team.rank != root) {
-        if (own.bytes() > 0) schedule.receive(own, root, team.channel);
+        if (own.bytes() > 0) schedule.receive(own, root, team.scope);
         return schedule.end_round();
     }
     for (int i = 1; i < team.size; ++i) {
         int peer = (root + i) % team.size;
-        if (all[peer].bytes() > 0) schedule.send(all[peer], peer, team.channel);
+        if (all[peer].bytes() > 0) schedule.send(all[peer], peer, team.scope);
     }
     if (own.type != nullptr) schedule.copy(all[root], own);
     schedule.end_round();

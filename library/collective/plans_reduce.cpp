@@ -64,10 +64,10 @@ void add_intergroup_reduce_scatter(Schedule &schedule, const Operands &operands,
     Block mine = operands_at(schedule, operands.result, slices.length(team.rank));
     if (team.rank == 0) {
         for (int i = 1; i < team.size; ++i)
-            if (slices.length(i) > 0) schedule.send(slice(i), i, team.channel);
+            if (slices.length(i) > 0) schedule.send(slice(i), i, team.scope);
         if (mine.count > 0) schedule.copy(slice(0), mine);
     } else if (mine.count > 0) {
-        schedule.receive(mine, 0, team.channel);
+        schedule.receive(mine, 0, team.scope);
     }
 }
 

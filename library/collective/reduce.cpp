@@ -55,12 +55,12 @@ void add_tree(Schedule &schedule, const Team &team, const void *own, void *resul
     int turn = 0;
     for (int mask = 1; mask < team.size; mask *= 2) {
         if ((relative & mask) != 0) {
-            schedule.send(operands_at(schedule, partial.mine, count), real(relative - mask), team.channel);
+            schedule.send(operands_at(schedule, partial.mine, count), real(relative - mask), team.scope);
             return schedule.end_round();
         }
         if (relative + mask >= team.size) continue;
         if (spare[turn] == nullptr) spare[turn] = schedule.temporary(count, type);
-        schedule.receive(operands_at(schedule, spare[turn], count), real(relative + mask), team.channel);
+        schedule.receive(operands_at(schedule, spare[turn], count), real(relative + mask), team.scope);
         schedule.end_round();
         partial.theirs = spare[turn];
         bool is_last = relative == 0 && mask * 2 >= team.size;
@@ -86,12 +86,12 @@ void add_slices_together(Schedule &schedule, const Team &team, const char *own, 
         at = i == team.rank && !is_last ? address_of(place(i)) : schedule.temporary(count, type);
         if (i == team.rank && is_last)
             schedule.copy(operands_at(schedule, place(i), count), operands_at(schedule, at, count));
-        if (i != team.rank && count > 0) schedule.receive(operands_at(schedule, at, count), i, team.channel);
+        if (i != team.rank && count > 0) schedule.receive(operands_at(schedule, at, count), i, team.scope);
     }
     for (int i = 1; i < team.size; ++i) {
         int peer = (team.rank + i) % team.size;
         if (slices.length(peer) > 0)
-            schedule.send(operands_at(schedule, place(peer), slices.length(peer)), peer, team.channel);
+            schedule.send(operands_at(schedule, place(peer), slices.length(peer)), peer, team.scope);
     }
     schedule.end_round();
     for (std::size_t i = operand.size() - 1; i-- > 0;) schedule.fold(operand[i], operand.back(), count);
@@ -110,8 +110,8 @@ void add_slices_in_pairs(Schedule &schedule, const Team &team, const char *own, 
     for (int i = 1; i < team.size; ++i) {
         int to = (team.rank + i) % team.size, from = (team.rank - i + team.size) % team.size;
         char *buffer = i == 1 ? sum : arriving[i % 2];
-        if (count > 0) schedule.receive(operands_at(schedule, buffer, count), from, team.channel);
-        if (slices.length(to) > 0) schedule.send(operands_at(schedule, place(to), slices.length(to)), to, team.channel);
+        if (count > 0) schedule.receive(operands_at(schedule, buffer, count), from, team.scope);
+        if (slices.length(to) > 0) schedule.send(operands_at(schedule, place(to), slices.length(to)), to, team.scope);
         if (i == 2) schedule.fold(place(team.rank), sum, count);
         if (i > 2) schedule.fold(arriving[(i - 1) % 2], sum, count);
         schedule.end_round();
@@ -134,9 +134,9 @@ void add_doubling(Schedule &schedule, const Team &team, const void *own, void *r
     int beyond = team.size - power;
     bool paired = team.rank < 2 * beyond;
     if (paired && team.rank % 2 == 0) {
-        schedule.send(data(address_of(own)), team.rank + 1, team.channel);
+        schedule.send(data(address_of(own)), team.rank + 1, team.scope);
         schedule.end_round();
-        schedule.receive(data(address_of(result)), team.rank + 1, team.channel);
+        schedule.receive(data(address_of(result)), team.rank + 1, team.scope);
         return schedule.end_round();
     }
     Partial partial{address_of(own), schedule.temporary(count, type)};
@@ -147,7 +147,7 @@ void add_doubling(Schedule &schedule, const Team &team, const void *own, void *r
             partial.combine(schedule, count, theirs_first);
     };
     if (paired) {
-        schedule.receive(data(partial.theirs), team.rank - 1, team.channel);
+        schedule.receive(data(partial.theirs), team.rank - 1, team.scope);
         schedule.end_round();
         combine(true);
     }
@@ -155,13 +155,13 @@ void add_doubling(Schedule &schedule, const Team &team, const void *own, void *r
     for (int mask = 1; mask < power; mask *= 2) {
         int other = place ^ mask;
         int peer = other < beyond ? 2 * other + 1 : other + beyond;
-        schedule.receive(data(partial.theirs), peer, team.channel);
-        schedule.send(data(partial.mine), peer, team.channel);
+        schedule.receive(data(partial.theirs), peer, team.scope);
+        schedule.send(data(partial.mine), peer, team.scope);
         schedule.end_round();
         combine(other < place);
     }
     deliver(schedule, partial.mine, result, count);
-    if (paired) schedule.send(data(partial.mine), team.rank - 1, team.channel);
+    if (paired) schedule.send(data(partial.mine), team.rank - 1, team.scope);
     schedule.end_round();
 }
 
@@ -205,8 +205,8 @@ void add_reduce(Schedule &schedule, const Team &team, const void *own, void *res
             return add_tree(schedule, team, own, result, count, root);
         char *reduced = team.rank == 0 ? schedule.temporary(count, type) : nullptr;
         add_tree(schedule, team, own, reduced, count, 0);
-        if (team.rank == 0) schedule.send(operands_at(schedule, reduced, count), root, team.channel);
-        if (team.rank == root) schedule.receive(operands_at(schedule, result, count), 0, team.channel);
+        if (team.rank == 0) schedule.send(operands_at(schedule, reduced, count), root, team.scope);
+        if (team.rank == root) schedule.receive(operands_at(schedule, result, count), 0, team.scope);
         return schedule.end_round();
     }
     Slices slices = Slices::even(count, team.size);
@@ -217,12 +217,12 @@ void add_reduce(Schedule &schedule, const Team &team, const void *own, void *res
     if (team.rank != root) {
         char *mine = schedule.temporary(slices.length(team.rank), type);
         add_reduce_scatter(schedule, team, own, mine, slices);
-        schedule.send(operands_at(schedule, mine, slices.length(team.rank)), root, team.channel);
+        schedule.send(operands_at(schedule, mine, slices.length(team.rank)), root, team.scope);
         return schedule.end_round();
     }
     add_reduce_scatter(schedule, team, own, part(result, root).address, slices);
     for (int i = 0; i < team.size; ++i)
-        if (i != root) schedule.receive(part(result, i), i, team.channel);
+        if (i != root) schedule.receive(part(result, i), i, team.scope);
     schedule.end_round();
 }
 
@@ -239,8 +239,8 @@ void add_allreduce(Schedule &schedule, const Team &team, const void *own, void *
     };
     add_reduce_scatter(schedule, team, own, part(team.rank).address, slices);
     for (int i = 0; i < team.size - 1; ++i) {
-        schedule.receive(part(team.rank - i - 1), (team.rank - 1 + team.size) % team.size, team.channel);
-        schedule.send(part(team.rank - i), (team.rank + 1) % team.size, team.channel);
+        schedule.receive(part(team.rank - i - 1), (team.rank - 1 + team.size) % team.size, team.scope);
+        schedule.send(part(team.rank - i), (team.rank + 1) % team.size, team.scope);
         schedule.end_round();
     }
 }

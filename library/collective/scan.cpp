@@ -17,8 +17,8 @@ void add_prefixes(Schedule &schedule, const Team &team, const void *own, char *r
     for (int mask = 1; mask < team.size; mask *= 2) {
         int peer = team.rank ^ mask;
         if (peer >= team.size) continue;
-        schedule.receive(data(theirs), peer, team.channel);
-        schedule.send(data(partial), peer, team.channel);
+        schedule.receive(data(theirs), peer, team.scope);
+        schedule.send(data(partial), peer, team.scope);
         schedule.end_round();
         if (peer > team.rank) {
             schedule.fold(partial, theirs, count);

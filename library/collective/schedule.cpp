@@ -62,13 +62,13 @@ void Schedule::put_back(std::unique_ptr<Workspace> workspace) {
 Schedule::Schedule(const char *name, Communicator &among, Form form)
     : name_(name), form_(form), workspace_(take_workspace()) {
     communicator = &among;
-    lines_[0].communicator = &among;
-    lines_[1].communicator = among.local_communicator;
+    carriers_[0].communicator = &among;
+    carriers_[1].communicator = among.local_communicator;
     persistent_ = form == Form::persistent;
     active_ = !persistent_;
     if (form_ == Form::blocking) return;
-    for (Line &line : lines_)
-        if (line.communicator != nullptr) line.communicator->retain();
+    for (Carrier &carrier : carriers_)
+        if (carrier.communicator != nullptr) carrier.communicator->retain();
     // A persistent operation keeps its number: ranks initialise such operations in the same order (MPI 5.0,
     // section 6.13), but may start different ones in different orders.
     if (persistent_) rewind();
@@ -77,8 +77,8 @@ Schedule::Schedule(const char *name, Communicator &among, Form form)
 Schedule::~Schedule() {
     if (form_ != Form::blocking) {
         if (reduction_) Operation::release(reduction_->operation());
-        for (Line &line : lines_)
-            if (line.communicator != nullptr) Communicator::release(*line.communicator);
+        for (Carrier &carrier : carriers_)
+            if (carrier.communicator != nullptr) Communicator::release(*carrier.communicator);
     }
     put_back(std::move(workspace_));
 }
@@ -99,35 +99,35 @@ void Schedule::keep(Datatype &type) {
     kept.push_back(&type);
 }
 
-void Schedule::send(const Block &block, int peer, Channel channel) {
+void Schedule::send(const Block &block, int peer, Scope scope) {
     if (peer == MPI_PROC_NULL) return;
     keep(*block.type);
-    workspace_->steps.push_back({Kind::send, channel, peer, block, {}});
+    workspace_->steps.push_back({Kind::send, scope, peer, block, {}});
 }
 
-void Schedule::receive(const Block &block, int peer, Channel channel) {
+void Schedule::receive(const Block &block, int peer, Scope scope) {
     if (peer == MPI_PROC_NULL) return;
     keep(*block.type);
-    workspace_->steps.push_back({Kind::receive, channel, peer, {}, block});
+    workspace_->steps.push_back({Kind::receive, scope, peer, {}, block});
 }
 
 void Schedule::copy(const Block &from, const Block &to) {
     if (from.bytes() == 0) return;
     keep(*from.type);
     keep(*to.type);
-    workspace_->steps.push_back({Kind::copy, Channel::peers, MPI_PROC_NULL, from, to});
+    workspace_->steps.push_back({Kind::copy, Scope::peers, MPI_PROC_NULL, from, to});
 }
 
 void Schedule::fold(const void *in, void *inout, Count count) {
     if (count == 0) return;
     Block from{static_cast<char *>(const_cast<void *>(in)), count, nullptr};
-    workspace_->steps.push_back({Kind::fold, Channel::peers, MPI_PROC_NULL, from, {static_cast<char *>(inout), 0}});
+    workspace_->steps.push_back({Kind::fold, Scope::peers, MPI_PROC_NULL, from, {static_cast<char *>(inout), 0}});
 }
 
 void Schedule::join(const void *a, const void *b, void *out, Count count) {
     if (count == 0) return;
     Block from{static_cast<char *>(const_cast<void *>(a)), count, nullptr};
-    workspace_->steps.push_back({Kind::join, Channel::peers, MPI_PROC_NULL, from, {static_cast<char *>(out), 0}, b});
+    workspace_->steps.push_back({Kind::join, Scope::peers, MPI_PROC_NULL, from, {static_cast<char *>(out), 0}, b});
 }
 
 void Schedule::end_round() {
@@ -167,10 +167,10 @@ char *Schedule::temporary(Count count, const Datatype &type) {
 }
 
 void Schedule::rewind() {
-    for (Line &line : lines_)
-        if (line.communicator != nullptr)
-            line.tag = static_cast<int>(line.communicator->number_collective() & tag_mask);
-    about_.tag = lines_[0].tag;
+    for (Carrier &carrier : carriers_)
+        if (carrier.communicator != nullptr)
+            carrier.tag = static_cast<int>(carrier.communicator->number_collective() & tag_mask);
+    about_.tag = carriers_[0].tag;
 }
 
 void Schedule::note(int code) {
@@ -183,16 +183,16 @@ bool Schedule::is_cut_short() const {
 }
 
 void Schedule::begin(const Step &step) {
-    const Line &line = lines_[static_cast<std::size_t>(step.channel)];
+    const Carrier &carrier = carriers_[static_cast<std::size_t>(step.scope)];
     switch (step.kind) {
     case Kind::send:
         workspace_->pending.push_back(
-            start_send(data_of(step.from), {*line.communicator, step.peer, line.tag, Traffic::collective}));
+            start_send(data_of(step.from), {*carrier.communicator, step.peer, carrier.tag, Traffic::collective}));
         note(workspace_->pending.back()->completion.error);
         break;
     case Kind::receive:
         workspace_->pending.push_back(
-            start_receive(data_of(step.to), {*line.communicator, step.peer, line.tag, Traffic::collective}));
+            start_receive(data_of(step.to), {*carrier.communicator, step.peer, carrier.tag, Traffic::collective}));
         break;
     case Kind::copy: {
         Count sent = step.from.bytes(), room = step.to.bytes();
@@ -247,8 +247,8 @@ bool Schedule::is_single_message() const {
 bool Schedule::do_single_message() {
     if (!is_single_message() || is_cut_short()) return false;
     const Step &step = workspace_->steps[next_];
-    const Line &line = lines_[static_cast<std::size_t>(step.channel)];
-    Address address{*line.communicator, step.peer, line.tag, Traffic::collective};
+    const Carrier &carrier = carriers_[static_cast<std::size_t>(step.scope)];
+    Address address{*carrier.communicator, step.peer, carrier.tag, Traffic::collective};
     if (step.kind == Kind::send)
         note(volley::send(data_of(step.from), address));
     else
@@ -285,18 +285,18 @@ int Schedule::start() {
     if (done)
         complete();
     else
-        engine.enlist(*this);
+        engine.register_hook(*this);
     return MPI_SUCCESS;
 }
 
-void Schedule::advance() {
+void Schedule::progress() {
     // Starting a message may make progress of its own, and come back here.
     if (moving_) return;
     moving_ = true;
     bool done = move();
     moving_ = false;
     if (!done) return;
-    engine.withdraw(*this);
+    engine.remove_hook(*this);
     complete(); // May dispose of this object.
 }
 

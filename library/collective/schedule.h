@@ -24,7 +24,7 @@
 namespace volley {
 
 /// Whom a message goes to: the communicator's peers, or the own group of an intercommunicator.
-enum class Channel : std::uint8_t { peers = 0, local = 1 };
+enum class Scope : std::uint8_t { peers = 0, local = 1 };
 
 /// Typed data in memory.
 struct Block {
@@ -40,7 +40,7 @@ struct Block {
 /// Which form of a collective operation a schedule is for.
 enum class Form : std::uint8_t { blocking, nonblocking, persistent };
 
-class Schedule final : public Request, public Progressive {
+class Schedule final : public Request, public ProgressHook {
   public:
     /// For a blocking operation a local variable; for the others made by make(), and disposed of like any request.
     /// `name` must live as long as the program.
@@ -49,8 +49,8 @@ class Schedule final : public Request, public Progressive {
     static Schedule *make(const char *name, Communicator &communicator, Form form);
 
     // Steps. Messages with MPI_PROC_NULL are left out.
-    void send(const Block &block, int peer, Channel channel = Channel::peers);
-    void receive(const Block &block, int peer, Channel channel = Channel::peers);
+    void send(const Block &block, int peer, Scope scope = Scope::peers);
+    void receive(const Block &block, int peer, Scope scope = Scope::peers);
     /// Both have the same number of bytes, or MPI_ERR_TRUNCATE is reported.
     void copy(const Block &from, const Block &to);
     /// With the operation of reduce_by(): inout = in op inout; out = a op b.
@@ -66,7 +66,7 @@ class Schedule final : public Request, public Progressive {
     /// What others are told while this rank waits: root, or MPI_ANY_SOURCE, and what the user passed.
     void is_about(int root, Count count, MPI_Datatype datatype);
 
-    /// Memory that lives as long as the schedule, aligned to a cache line.
+    /// Memory that lives as long as the schedule, aligned to a cache carrier.
     char *temporary(Count bytes);
     /// Memory for `count` elements, to be used as a buffer of that type.
     char *temporary(Count count, const Datatype &type);
@@ -83,8 +83,8 @@ class Schedule final : public Request, public Progressive {
         return about_;
     }
 
-    // Progressive
-    void advance() override;
+    // ProgressHook
+    void progress() override;
 
   protected:
     void destroy() override;
@@ -96,7 +96,7 @@ class Schedule final : public Request, public Progressive {
 
     struct Step {
         Kind kind;
-        Channel channel = Channel::peers;
+        Scope scope = Scope::peers;
         int peer = MPI_PROC_NULL;
         Block from{}, to{};
         const void *second = nullptr; ///< operand of a join
@@ -137,7 +137,7 @@ class Schedule final : public Request, public Progressive {
     /// Goes on until messages are under way; true if everything is done.
     bool move();
 
-    struct Line {
+    struct Carrier {
         Communicator *communicator = nullptr;
         int tag = 0;
     };
@@ -147,7 +147,7 @@ class Schedule final : public Request, public Progressive {
     bool moving_ = false;
     std::unique_ptr<Workspace> workspace_;
     std::size_t next_ = 0; ///< step
-    Line lines_[2];
+    Carrier carriers_[2];
     std::optional<Reduction> reduction_;
     WaitingFor about_;
 };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Blocking collective operations in the communicator's area.
 ///
-/// Small data is posted there. Among ranks that may use each other's pointers, the last to come reduces medium data for
-/// all, so that everyone has to run once; large data is read and written where it lies, by all ranks at once, between
-/// two meetings. Other ranks bring it to a stage, piece by piece, or send messages.
+/// Small data is published there. Among ranks that may use each other's pointers, the last to come reduces medium data
+/// for all, so that everyone has to run once; large data is read and written where it lies, by all ranks at once,
+/// between two rounds. Other ranks bring it to a stage, piece by piece, or send messages.
 ///
 /// Each function says whether it did the operation; then `code` is its error code. All ranks decide alike: by what
 /// the arguments have in common.

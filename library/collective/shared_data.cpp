@@ -4,7 +4,7 @@
 #include "collective/shared.h"
 #include "core/datatype/copy.h"
 #include "core/error.h"
-#include "reach/lines.h"
+#include "transport/shm/lines.h"
 
 #include <cstring>
 
@@ -83,7 +83,7 @@ WaitingFor about(const Communicator &communicator, int root, Count count, MPI_Da
 }
 
 bool is_pair_of_long(const Communicator &communicator, Count bytes) {
-    return communicator.size() == 2 && bytes >= pair_bytes && !engine.crowded();
+    return communicator.size() == 2 && bytes >= pair_bytes && !engine.oversubscribed();
 }
 
 } // namespace
@@ -91,7 +91,7 @@ bool is_pair_of_long(const Communicator &communicator, Count bytes) {
 bool shared_barrier(Communicator &communicator, int &code) {
     if (communicator.area == nullptr) return false;
     WaitingFor waiting = about(communicator, MPI_ANY_SOURCE, 0, MPI_DATATYPE_NULL);
-    Meeting(communicator, waiting).meet();
+    CollectiveRound(communicator, waiting).meet();
     code = MPI_SUCCESS;
     return true;
 }
@@ -102,44 +102,44 @@ namespace {
 template <class Pack, class Unpack>
 void broadcast_posts(Communicator &communicator, const WaitingFor &waiting, Count bytes, int root, Pack &&pack,
                      Unpack &&unpack) {
-    Meeting meeting(communicator, waiting);
+    CollectiveRound round(communicator, waiting);
     if (communicator.rank() == root) {
-        pack(meeting.own_data(bytes));
-        meeting.post();
+        pack(round.own_data(bytes));
+        round.publish();
     } else {
-        meeting.wait_for_post(root);
-        unpack(meeting.data(root, bytes));
+        round.wait_for_published(root);
+        unpack(round.data(root, bytes));
     }
-    meeting.leave();
+    round.depart();
 }
 
 /// With more ranks than cores: as everyone runs once for many pieces.
 bool broadcast_pieces(Communicator &communicator, const WaitingFor &waiting, const Block &block, int root) {
     auto most = static_cast<Count>(communicator.area->all_rooms_bytes());
-    if (!engine.crowded() || most == 0) return false;
+    if (!engine.oversubscribed() || most == 0) return false;
     for (Count at = 0, bytes = block.bytes(); at < bytes; at += most) {
         Count length = std::min(most, bytes - at);
         broadcast_posts(
             communicator, waiting, length, root,
-            [&](unsigned char *posted) { pack(typed(block), at, at + length, posted); },
-            [&](const unsigned char *posted) { unpack(typed(block), at, at + length, posted); });
+            [&](unsigned char *published) { pack(typed(block), at, at + length, published); },
+            [&](const unsigned char *published) { unpack(typed(block), at, at + length, published); });
     }
     return true;
 }
 
 /// The others read where the root's data lies.
 int broadcast_directly(Communicator &communicator, const WaitingFor &waiting, const Block &block, int root) {
-    Meeting meeting(communicator, waiting);
+    CollectiveRound round(communicator, waiting);
     if (communicator.rank() == root) {
-        meeting.own().as<Location>() = location_of(block);
-        meeting.post();
-        meeting.arrive_and_wait();
+        round.own().as<Location>() = location_of(block);
+        round.publish();
+        round.arrive_and_wait();
         return MPI_SUCCESS;
     }
-    meeting.wait_for_post(root);
-    Location from = meeting.slot(root).as<Location>();
+    round.wait_for_published(root);
+    Location from = round.slot(root).as<Location>();
     int code = copy_checked(typed(from), from.count * from.plan->size, typed(block), block.bytes());
-    meeting.arrive_and_go();
+    round.arrive_and_go();
     return code;
 }
 
@@ -156,10 +156,10 @@ bool shared_broadcast(Communicator &communicator, int &code, const Passed &passe
     Count bytes = block.bytes();
     if (is_pair_of_long(communicator, bytes)) return false;
     WaitingFor waiting = about(communicator, root, passed.count, passed.type);
-    if (Meeting::fits_alone(communicator, bytes))
+    if (CollectiveRound::fits_alone(communicator, bytes))
         broadcast_posts(
-            communicator, waiting, bytes, root, [&](unsigned char *posted) { pack_bytes(block, bytes, posted); },
-            [&](const unsigned char *posted) { unpack_bytes(posted, bytes, block); });
+            communicator, waiting, bytes, root, [&](unsigned char *published) { pack_bytes(block, bytes, published); },
+            [&](const unsigned char *published) { unpack_bytes(published, bytes, block); });
     else if (communicator.area->direct)
         code = broadcast_directly(communicator, waiting, block, root);
     else
@@ -177,30 +177,30 @@ struct BlocksAt {
 /// The root says where its blocks are; everyone else copies its own from or to there.
 template <class Copy>
 void with_root(Communicator &communicator, const WaitingFor &waiting, const Blocks &all, int root, Copy &&copy_one) {
-    Meeting meeting(communicator, waiting);
+    CollectiveRound round(communicator, waiting);
     if (communicator.rank() == root) {
-        meeting.own().as<BlocksAt>() = {&all};
-        meeting.post();
+        round.own().as<BlocksAt>() = {&all};
+        round.publish();
         copy_one(all);
-        meeting.arrive_and_wait();
+        round.arrive_and_wait();
         return;
     }
-    meeting.wait_for_post(root);
-    copy_one(*meeting.slot(root).as<BlocksAt>().blocks);
-    meeting.arrive_and_go();
+    round.wait_for_published(root);
+    copy_one(*round.slot(root).as<BlocksAt>().blocks);
+    round.arrive_and_go();
 }
 
-/// Blocks so small that each is posted: only the root waits.
+/// Blocks so small that each is published: only the root waits.
 void gather_posts(Communicator &communicator, const WaitingFor &waiting, const Block &own, const Blocks &all,
                   Count bytes, int root) {
-    Meeting meeting(communicator, waiting);
+    CollectiveRound round(communicator, waiting);
     if (communicator.rank() != root) {
-        pack_bytes(own, bytes, meeting.own_data(bytes));
-        return meeting.hand_in();
+        pack_bytes(own, bytes, round.own_data(bytes));
+        return round.hand_in();
     }
-    meeting.collect();
+    round.collect();
     for (int i = 0; i < communicator.size(); ++i)
-        if (i != root) unpack_bytes(meeting.data(i, bytes), bytes, all[i]);
+        if (i != root) unpack_bytes(round.data(i, bytes), bytes, all[i]);
     if (own.type != nullptr) copy_bytes(own, all[root]);
 }
 
@@ -224,7 +224,7 @@ bool gather(Communicator &communicator, int &code, const Passed &passed_own, con
     if constexpr (std::is_same_v<PassedAll, Passed>) {
         Count bytes = is_root ? all[root].bytes() : own.bytes();
         if (bytes == 0) return true;
-        if (Meeting::fits(communicator, bytes)) {
+        if (CollectiveRound::fits(communicator, bytes)) {
             gather_posts(communicator, waiting, own, all, bytes, root);
             if (is_root && !in_place) code = check_fits(own.bytes(), bytes);
             return true;
@@ -264,17 +264,17 @@ bool scatter(Communicator &communicator, int &code, const PassedAll &passed_all,
     return true;
 }
 
-/// Blocks so small that each is posted. The own one goes to its place meanwhile.
+/// Blocks so small that each is published. The own one goes to its place meanwhile.
 void allgather_posts(Communicator &communicator, const WaitingFor &waiting, const Block &own, const Blocks &all,
                      Count bytes, bool in_place) {
     int rank = communicator.rank();
-    Meeting meeting(communicator, waiting);
-    pack_bytes(own, std::min(bytes, own.bytes()), meeting.own_data(bytes));
-    meeting.meet([&] {
+    CollectiveRound round(communicator, waiting);
+    pack_bytes(own, std::min(bytes, own.bytes()), round.own_data(bytes));
+    round.meet([&] {
         if (!in_place) copy_bytes(own, all[rank]);
     });
     for (int i = 0; i < communicator.size(); ++i)
-        if (i != rank) unpack_bytes(meeting.data(i, bytes), bytes, all[i]);
+        if (i != rank) unpack_bytes(round.data(i, bytes), bytes, all[i]);
 }
 
 /// Bytes [from, to) of a block out of a place on the stage. `alone`: no other rank reads there.
@@ -284,10 +284,10 @@ void take_from_stage(unsigned char *place, const Block &block, Count from, Count
     if (!alone) {
         unpack(typed(block), from, to, place);
     } else if (flat(block, data)) {
-        copy_taking_over(data + from, place, bytes);
+        copy_and_reclaim(data + from, place, bytes);
     } else {
         unpack(typed(block), from, to, place);
-        take_over(place, bytes);
+        reclaim(place, bytes);
     }
 }
 
@@ -298,7 +298,7 @@ void allgather_staged(Communicator &communicator, const WaitingFor &waiting, con
     for (Count at = 0, most = area.stage_bytes; at < longest; at += most) {
         std::uint64_t piece = communicator.staged_pieces++;
         if (Count end = std::min(at + most, own.bytes()); at < end) pack(typed(own), at, end, area.stage(rank, piece));
-        Meeting(communicator, waiting).meet([&] {
+        CollectiveRound(communicator, waiting).meet([&] {
             if (at == 0 && !in_place) copy_bytes(own, all[rank]);
         });
         for (int i = 1; i < size; ++i) {
@@ -313,18 +313,18 @@ void allgather_staged(Communicator &communicator, const WaitingFor &waiting, con
 int allgather_directly(Communicator &communicator, const WaitingFor &waiting, const Block &own, const Blocks &all,
                        bool in_place) {
     int code = MPI_SUCCESS, rank = communicator.rank(), size = communicator.size();
-    Meeting meeting(communicator, waiting);
-    meeting.own().as<Location>() = location_of(own);
-    meeting.meet();
+    CollectiveRound round(communicator, waiting);
+    round.own().as<Location>() = location_of(own);
+    round.meet();
     for (int i = 0; i < size; ++i) {
         int peer = (rank + i) % size; // Not everyone from the same one at a time.
         if (in_place && peer == rank) continue;
-        Location from = meeting.slot(peer).as<Location>();
+        Location from = round.slot(peer).as<Location>();
         Block to = all[peer];
         int copied = copy_checked(typed(from), from.count * from.plan->size, typed(to), to.bytes());
         if (code == MPI_SUCCESS) code = copied;
     }
-    Meeting(communicator, waiting).meet();
+    CollectiveRound(communicator, waiting).meet();
     return code;
 }
 
@@ -344,9 +344,9 @@ bool allgather(Communicator &communicator, int &code, const Passed &passed_own, 
     WaitingFor waiting = about(communicator, MPI_ANY_SOURCE, passed_own.count, passed_own.type);
     Count bytes = all.uniform() ? all[0].bytes() : -1;
     if (bytes == 0) return true;
-    if (bytes > 0 && Meeting::fits(communicator, bytes))
+    if (bytes > 0 && CollectiveRound::fits(communicator, bytes))
         allgather_posts(communicator, waiting, own, all, bytes, in_place);
-    else if (bytes > 0 && Meeting::is_staged(communicator))
+    else if (bytes > 0 && CollectiveRound::is_staged(communicator))
         allgather_staged(communicator, waiting, own, all, bytes, in_place);
     else if (!communicator.area->direct)
         return false;
@@ -359,14 +359,13 @@ bool allgather(Communicator &communicator, int &code, const Passed &passed_own, 
 void alltoall_posts(Communicator &communicator, const WaitingFor &waiting, const Blocks &from, const Blocks &to,
                     Count bytes) {
     int rank = communicator.rank(), size = communicator.size();
-    Meeting meeting(communicator, waiting);
-    unsigned char *own = meeting.own_data(bytes * size);
+    CollectiveRound round(communicator, waiting);
+    unsigned char *own = round.own_data(bytes * size);
     for (int i = 0; i < size; ++i)
         if (i != rank) pack_bytes(from[i], bytes, own + i * bytes);
-    meeting.meet([&] { copy_bytes(from[rank], to[rank]); });
+    round.meet([&] { copy_bytes(from[rank], to[rank]); });
     for (int i = 0; i < size; ++i)
-        if (i != rank)
-            unpack_bytes(meeting.data(i, bytes * size) + rank * bytes, std::min(bytes, to[i].bytes()), to[i]);
+        if (i != rank) unpack_bytes(round.data(i, bytes * size) + rank * bytes, std::min(bytes, to[i].bytes()), to[i]);
 }
 
 void alltoall_staged(Communicator &communicator, const WaitingFor &waiting, const Blocks &from, const Blocks &to,
@@ -381,7 +380,7 @@ void alltoall_staged(Communicator &communicator, const WaitingFor &waiting, cons
             int peer = (rank + i) % size;
             pack(typed(from[peer]), at, end, area.stage(rank, piece) + peer * most);
         }
-        Meeting(communicator, waiting).meet([&] {
+        CollectiveRound(communicator, waiting).meet([&] {
             if (at == 0) copy_bytes(from[rank], to[rank]);
         });
         for (int i = 1; i < size; ++i) {
@@ -395,16 +394,16 @@ void alltoall_staged(Communicator &communicator, const WaitingFor &waiting, cons
 
 int alltoall_directly(Communicator &communicator, const WaitingFor &waiting, const Blocks &from, const Blocks &to) {
     int code = MPI_SUCCESS, rank = communicator.rank(), size = communicator.size();
-    Meeting meeting(communicator, waiting);
-    meeting.own().as<BlocksAt>() = {&from};
-    meeting.meet();
+    CollectiveRound round(communicator, waiting);
+    round.own().as<BlocksAt>() = {&from};
+    round.meet();
     for (int i = 0; i < size; ++i) {
         int peer = (rank + i) % size;
-        Block source = (*meeting.slot(peer).as<BlocksAt>().blocks)[rank], place = to[peer];
+        Block source = (*round.slot(peer).as<BlocksAt>().blocks)[rank], place = to[peer];
         int copied = copy_checked(typed(source), source.bytes(), typed(place), place.bytes());
         if (code == MPI_SUCCESS) code = copied;
     }
-    Meeting(communicator, waiting).meet();
+    CollectiveRound(communicator, waiting).meet();
     return code;
 }
 
@@ -421,9 +420,10 @@ bool alltoall(Communicator &communicator, int &code, const PassedAll &passed_fro
     WaitingFor waiting = about(communicator, MPI_ANY_SOURCE, 0, MPI_DATATYPE_NULL);
     Count bytes = from.uniform() ? from[0].bytes() : -1, size = communicator.size();
     if (bytes == 0) return true;
-    if (bytes > 0 && Meeting::fits(communicator, bytes * size))
+    if (bytes > 0 && CollectiveRound::fits(communicator, bytes * size))
         alltoall_posts(communicator, waiting, from, to, bytes);
-    else if (bytes > 0 && (Meeting::is_staged(communicator) || Meeting::is_staged_at_once(communicator, bytes * size)))
+    else if (bytes > 0 && (CollectiveRound::is_staged(communicator) ||
+                           CollectiveRound::is_staged_at_once(communicator, bytes * size)))
         alltoall_staged(communicator, waiting, from, to, bytes);
     else if (!communicator.area->direct)
         return false;

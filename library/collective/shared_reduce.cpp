@@ -2,7 +2,7 @@
 #include "collective/algorithms.h"
 #include "collective/area.h"
 #include "collective/shared.h"
-#include "reach/lines.h"
+#include "transport/shm/lines.h"
 
 #include <algorithm>
 #include <cstring>
@@ -10,7 +10,7 @@
 namespace volley {
 namespace {
 
-/// Up to here the last to come reduces everything. With a core for each rank it should leave some work to others.
+/// Up to here the last to come reduces everything. With a core for each rank it should depart some work to others.
 constexpr Count by_last_bytes = 2048;
 constexpr Count crowded_by_last_bytes = CollectiveArea::by_last_bytes;
 
@@ -41,7 +41,7 @@ struct Shared {
 };
 
 bool is_for_last(const Communicator &communicator, Count bytes) {
-    return !exchanges(communicator) && bytes <= (engine.crowded() ? crowded_by_last_bytes : by_last_bytes);
+    return !exchanges(communicator) && bytes <= (engine.oversubscribed() ? crowded_by_last_bytes : by_last_bytes);
 }
 
 /// The library's loops only: a user's function may want its operands in order, and to itself.
@@ -67,32 +67,32 @@ template <class Source> void join_all(const Shared &shared, int size, void *out,
     shared.reduction.join_all(sources, size, out, count);
 }
 
-/// The operands are posted. The own ones are taken from where they came from: their line is at another rank by now, and
-/// would have to come back first.
-void join_posts(Shared &shared, Meeting &meeting, int size, void *out) {
+/// The operands are published. The own ones are taken from where they came from: their line is at another rank by now,
+/// and would have to come back first.
+void join_posts(Shared &shared, CollectiveRound &round, int size, void *out) {
     const void *own = shared.buffers.own;
     alignas(16) unsigned char aside[CollectiveArea::most_room_bytes];
     if (own == out) own = std::memcpy(aside, own, static_cast<std::size_t>(shared.bytes()));
     join_all(shared, size, out, shared.count, [&](int i) {
-        return i == shared.communicator.rank() ? own : static_cast<const void *>(meeting.data(i, shared.bytes()));
+        return i == shared.communicator.rank() ? own : static_cast<const void *>(round.data(i, shared.bytes()));
     });
 }
 
 /// The slots say where the operands are.
-void join_buffers(Shared &shared, Meeting &meeting, void *out, Count first, Count count) {
+void join_buffers(Shared &shared, CollectiveRound &round, void *out, Count first, Count count) {
     join_all(shared, shared.communicator.size(), out, count, [&](int i) {
-        return static_cast<const void *>(meeting.slot(i).as<Buffers>().own + first * shared.extent());
+        return static_cast<const void *>(round.slot(i).as<Buffers>().own + first * shared.extent());
     });
 }
 
 /// The own slice of a long vector, from all ranks' operands, piece by piece; `deliver` gets each piece of the result.
 template <class Deliver>
-void reduce_slice(Shared &shared, Meeting &meeting, Count begin, Count end, Deliver &&deliver) {
+void reduce_slice(Shared &shared, CollectiveRound &round, Count begin, Count end, Deliver &&deliver) {
     alignas(cache_line) unsigned char piece[piece_bytes];
     Count most = piece_bytes / shared.extent();
     for (Count first = begin; first < end; first += most) {
         Count length = std::min(most, end - first);
-        join_buffers(shared, meeting, piece, first, length);
+        join_buffers(shared, round, piece, first, length);
         deliver(piece, first * shared.extent(), length * shared.extent());
     }
 }
@@ -105,70 +105,70 @@ std::pair<Count, Count> slice_of(const Shared &shared, Count count, int rank) {
 }
 
 void allreduce_posts(Shared &shared) {
-    Meeting meeting(shared.communicator, shared.waiting);
-    copy_bytes(meeting.own_data(shared.bytes()), shared.buffers.own, shared.bytes());
-    bool small = shared.bytes() <= static_cast<Count>(MeetingLine::inline_bytes);
-    if (exchanges(shared.communicator) || (!small && !engine.crowded())) {
-        meeting.meet(); // each joins them all, in the same order
-        return join_posts(shared, meeting, shared.communicator.size(), shared.buffers.result);
+    CollectiveRound round(shared.communicator, shared.waiting);
+    copy_bytes(round.own_data(shared.bytes()), shared.buffers.own, shared.bytes());
+    bool small = shared.bytes() <= static_cast<Count>(RoundSlot::inline_bytes);
+    if (exchanges(shared.communicator) || (!small && !engine.oversubscribed())) {
+        round.meet(); // each joins them all, in the same order
+        return join_posts(shared, round, shared.communicator.size(), shared.buffers.result);
     }
     static_assert(CollectiveArea::by_last_bytes >= CollectiveArea::most_room_bytes);
-    unsigned char *result = small ? meeting.area().small_result : meeting.area().result;
-    if (meeting.arrive()) {
-        join_posts(shared, meeting, shared.communicator.size(), result);
-        meeting.conclude();
+    unsigned char *result = small ? round.area().small_result : round.area().result;
+    if (round.arrive()) {
+        join_posts(shared, round, shared.communicator.size(), result);
+        round.release();
     } else {
-        meeting.wait();
+        round.wait();
     }
     copy_bytes(shared.buffers.result, result, shared.bytes());
 }
 
 /// `wants_result`: it is left alone elsewhere.
 void reduce_by_last(Shared &shared, bool wants_result) {
-    Meeting meeting(shared.communicator, shared.waiting);
-    meeting.own().as<Buffers>() = shared.buffers;
-    unsigned char *result = meeting.area().result;
-    if (meeting.arrive()) {
-        join_buffers(shared, meeting, result, 0, shared.count);
-        meeting.conclude();
+    CollectiveRound round(shared.communicator, shared.waiting);
+    round.own().as<Buffers>() = shared.buffers;
+    unsigned char *result = round.area().result;
+    if (round.arrive()) {
+        join_buffers(shared, round, result, 0, shared.count);
+        round.release();
     } else {
-        meeting.wait();
+        round.wait();
     }
     if (wants_result) copy_bytes(shared.buffers.result, result, shared.bytes());
 }
 
 void allreduce_directly(Shared &shared) {
-    Meeting meeting(shared.communicator, shared.waiting);
-    meeting.own().as<Buffers>() = shared.buffers;
-    meeting.meet();
+    CollectiveRound round(shared.communicator, shared.waiting);
+    round.own().as<Buffers>() = shared.buffers;
+    round.meet();
     auto [begin, end] = slice_of(shared, shared.count, shared.communicator.rank());
     int rank = shared.communicator.rank(), size = shared.communicator.size();
-    reduce_slice(shared, meeting, begin, end, [&](const void *piece, Count at, Count bytes) {
+    reduce_slice(shared, round, begin, end, [&](const void *piece, Count at, Count bytes) {
         for (int i = 0; i < size; ++i)
-            copy_bytes(meeting.slot((rank + i) % size).as<Buffers>().result + at, piece, bytes);
+            copy_bytes(round.slot((rank + i) % size).as<Buffers>().result + at, piece, bytes);
     });
-    Meeting(shared.communicator, shared.waiting).meet();
+    CollectiveRound(shared.communicator, shared.waiting).meet();
 }
 
 void reduce_posts(Shared &shared, int root) {
-    Meeting meeting(shared.communicator, shared.waiting);
+    CollectiveRound round(shared.communicator, shared.waiting);
     if (shared.communicator.rank() != root) {
-        copy_bytes(meeting.own_data(shared.bytes()), shared.buffers.own, shared.bytes());
-        return meeting.hand_in();
+        copy_bytes(round.own_data(shared.bytes()), shared.buffers.own, shared.bytes());
+        return round.hand_in();
     }
-    meeting.collect();
-    join_posts(shared, meeting, shared.communicator.size(), shared.buffers.result);
+    round.collect();
+    join_posts(shared, round, shared.communicator.size(), shared.buffers.result);
 }
 
 void reduce_directly(Shared &shared, int root) {
-    Meeting meeting(shared.communicator, shared.waiting);
-    meeting.own().as<Buffers>() = shared.buffers;
-    meeting.meet();
+    CollectiveRound round(shared.communicator, shared.waiting);
+    round.own().as<Buffers>() = shared.buffers;
+    round.meet();
     auto [begin, end] = slice_of(shared, shared.count, shared.communicator.rank());
-    char *result = meeting.slot(root).as<Buffers>().result;
-    reduce_slice(shared, meeting, begin, end,
+    char *result = round.slot(root).as<Buffers>().result;
+    reduce_slice(shared, round, begin, end,
                  [&](const void *piece, Count at, Count bytes) { copy_bytes(result + at, piece, bytes); });
-    Meeting(shared.communicator, shared.waiting).meet();
+    CollectiveRound(shared.communicator, shared.waiting).meet();
 }
 
 /// A piece of the vector on the stage.
@@ -197,7 +197,7 @@ void join_slice(StagedPiece piece, bool wanted_here, bool wanted_elsewhere) {
         Count at = first * extent, length = std::min(most, end - first), bytes = length * extent;
         join_all(shared, size, joined, length, [&](int i) { return static_cast<const void *>(piece.place(i) + at); });
         for (int i = 0; i < size; ++i)
-            if (i != rank) take_over(piece.place(i) + at, static_cast<std::size_t>(bytes));
+            if (i != rank) reclaim(piece.place(i) + at, static_cast<std::size_t>(bytes));
         if (wanted_elsewhere) copy_bytes(piece.place(rank) + at, joined, bytes);
         if (wanted_here) copy_bytes(piece.result() + at, joined, bytes);
     }
@@ -213,7 +213,7 @@ void take_slices(StagedPiece piece, bool alone) {
         Count at = begin * shared.extent(), bytes = (end - begin) * shared.extent();
         unsigned char *from = piece.place(peer) + at;
         if (alone)
-            copy_taking_over(piece.result() + at, from, static_cast<std::size_t>(bytes));
+            copy_and_reclaim(piece.result() + at, from, static_cast<std::size_t>(bytes));
         else
             copy_bytes(piece.result() + at, from, bytes);
     }
@@ -225,7 +225,7 @@ template <class Work> void for_staged_pieces(Shared &shared, Work &&work) {
     for (Count first = 0; first < shared.count; first += most) {
         StagedPiece piece{shared, first, std::min(most, shared.count - first), shared.communicator.staged_pieces++};
         copy_bytes(piece.place(shared.communicator.rank()), shared.buffers.own + first * extent, piece.length * extent);
-        Meeting(shared.communicator, shared.waiting).meet();
+        CollectiveRound(shared.communicator, shared.waiting).meet();
         work(piece);
     }
 }
@@ -235,7 +235,7 @@ void reduce_staged(Shared &shared, int root) {
     bool all = root == MPI_ANY_SOURCE, wanted_here = all || root == shared.communicator.rank();
     for_staged_pieces(shared, [&](StagedPiece piece) {
         join_slice(piece, wanted_here, all || !wanted_here);
-        Meeting(shared.communicator, shared.waiting).meet();
+        CollectiveRound(shared.communicator, shared.waiting).meet();
         if (wanted_here) take_slices(piece, !all || shared.communicator.size() == 2);
     });
 }
@@ -262,13 +262,13 @@ void scan_slice(const Shared &shared, Count count, bool exclusive, Operands &&op
 }
 
 void scan_directly(Shared &shared, bool exclusive) {
-    Meeting meeting(shared.communicator, shared.waiting);
-    meeting.own().as<Buffers>() = shared.buffers;
-    meeting.meet();
+    CollectiveRound round(shared.communicator, shared.waiting);
+    round.own().as<Buffers>() = shared.buffers;
+    round.meet();
     scan_slice(
-        shared, shared.count, exclusive, [&](int i) { return meeting.slot(i).as<Buffers>().own; },
-        [&](int i) { return meeting.slot(i).as<Buffers>().result; });
-    Meeting(shared.communicator, shared.waiting).meet();
+        shared, shared.count, exclusive, [&](int i) { return round.slot(i).as<Buffers>().own; },
+        [&](int i) { return round.slot(i).as<Buffers>().result; });
+    CollectiveRound(shared.communicator, shared.waiting).meet();
 }
 
 void scan_staged(Shared &shared, bool exclusive) {
@@ -276,17 +276,17 @@ void scan_staged(Shared &shared, bool exclusive) {
     for_staged_pieces(shared, [&](StagedPiece piece) {
         auto place = [&](int i) { return piece.place(i); };
         scan_slice(shared, piece.length, exclusive, place, place);
-        Meeting(shared.communicator, shared.waiting).meet();
+        CollectiveRound(shared.communicator, shared.waiting).meet();
         if (rank > 0 || !exclusive) copy_bytes(piece.result(), piece.place(rank), piece.length * shared.extent());
     });
 }
 
 void scan_posts(Shared &shared, bool exclusive) {
-    Meeting meeting(shared.communicator, shared.waiting);
-    copy_bytes(meeting.own_data(shared.bytes()), shared.buffers.own, shared.bytes());
-    meeting.meet();
+    CollectiveRound round(shared.communicator, shared.waiting);
+    copy_bytes(round.own_data(shared.bytes()), shared.buffers.own, shared.bytes());
+    round.meet();
     int sources = shared.communicator.rank() + (exclusive ? 0 : 1);
-    if (sources > 0) join_posts(shared, meeting, sources, shared.buffers.result);
+    if (sources > 0) join_posts(shared, round, sources, shared.buffers.result);
 }
 
 Shared make_shared(Communicator &communicator, Operation &operation, const Block &own, char *result, int root,
@@ -308,17 +308,17 @@ Block check(const PassedOperands &passed, Operation &operation, int &code) {
     return own;
 }
 
-/// Slices so small that all operands are posted. In place, the own ones are read where they are posted.
+/// Slices so small that all operands are published. In place, the own ones are read where they are published.
 template <class Begin> void reduce_scatter_posts(Shared &shared, Begin &&begin, bool in_place) {
     int rank = shared.communicator.rank(), size = shared.communicator.size();
     Count bytes = begin(size) * shared.extent(), at = begin(rank) * shared.extent();
-    Meeting meeting(shared.communicator, shared.waiting);
-    copy_bytes(meeting.own_data(bytes), shared.buffers.own, bytes);
-    meeting.meet();
+    CollectiveRound round(shared.communicator, shared.waiting);
+    copy_bytes(round.own_data(bytes), shared.buffers.own, bytes);
+    round.meet();
     if (shared.count == 0) return; // maybe nullptr
     join_all(shared, size, shared.buffers.result, shared.count, [&](int i) -> const void * {
         if (i == rank && !in_place) return shared.buffers.own + at;
-        return meeting.data(i, bytes) + at;
+        return round.data(i, bytes) + at;
     });
 }
 
@@ -330,13 +330,13 @@ void reduce_scatter_directly(Shared &shared, Count begin, bool in_place) {
         aside.resize(static_cast<std::size_t>(shared.bytes()));
         result = aside.data();
     }
-    Meeting meeting(shared.communicator, shared.waiting);
-    meeting.own().as<Buffers>() = shared.buffers;
-    meeting.meet();
+    CollectiveRound round(shared.communicator, shared.waiting);
+    round.own().as<Buffers>() = shared.buffers;
+    round.meet();
     Count start = begin * shared.extent();
-    reduce_slice(shared, meeting, begin, begin + shared.count,
+    reduce_slice(shared, round, begin, begin + shared.count,
                  [&](const void *piece, Count at, Count bytes) { copy_bytes(result + at - start, piece, bytes); });
-    Meeting(shared.communicator, shared.waiting).meet();
+    CollectiveRound(shared.communicator, shared.waiting).meet();
     if (shared.count > 0) copy_bytes(shared.buffers.result, result, shared.bytes());
 }
 
@@ -355,24 +355,24 @@ template <class Begin> void reduce_scatter_staged(Shared &shared, Begin &&begin)
         for (int i = 0; i < size; ++i)
             if (Count length = part_of(i); length > 0)
                 copy_bytes(place(rank, i), shared.buffers.own + (begin(i) + first) * extent, length * extent);
-        Meeting(shared.communicator, shared.waiting).meet();
+        CollectiveRound(shared.communicator, shared.waiting).meet();
         Count length = part_of(rank);
         if (length <= 0) continue;
         join_all(shared, size, shared.buffers.result + first * extent, length,
                  [&](int i) { return static_cast<const void *>(place(i, rank)); });
         for (int i = 0; i < size; ++i)
-            if (i != rank) take_over(place(i, rank), static_cast<std::size_t>(length * extent));
+            if (i != rank) reclaim(place(i, rank), static_cast<std::size_t>(length * extent));
     }
 }
 
 /// `begin(i)` is where rank i's slice begins, in elements, and where the one before ends. False if it was not done.
 template <class Begin> bool reduce_scatter(Shared &shared, Begin &&begin, bool in_place) {
     const Communicator &communicator = shared.communicator;
-    if (Meeting::fits(communicator, begin(communicator.size()) * shared.extent()))
+    if (CollectiveRound::fits(communicator, begin(communicator.size()) * shared.extent()))
         reduce_scatter_posts(shared, begin, in_place);
     else if (communicator.area->direct)
         reduce_scatter_directly(shared, begin(communicator.rank()), in_place);
-    else if (Meeting::is_staged(communicator))
+    else if (CollectiveRound::is_staged(communicator))
         reduce_scatter_staged(shared, begin);
     else
         return false;
@@ -387,9 +387,9 @@ bool shared_allreduce(Communicator &communicator, int &code, const PassedOperand
     if (code != MPI_SUCCESS || own.count == 0) return true;
     Shared shared =
         make_shared(communicator, operation, own, static_cast<char *>(passed.result), MPI_ANY_SOURCE, passed.type);
-    if (Meeting::all_fit(communicator, shared.bytes()))
+    if (CollectiveRound::all_fit(communicator, shared.bytes()))
         allreduce_posts(shared);
-    else if (Meeting::is_staged(communicator))
+    else if (CollectiveRound::is_staged(communicator))
         reduce_staged(shared, MPI_ANY_SOURCE);
     else if (!communicator.area->direct)
         return false;
@@ -417,9 +417,9 @@ bool shared_reduce(Communicator &communicator, int &code, const PassedOperands &
     code = arguments.code();
     if (code != MPI_SUCCESS || own.count == 0) return true;
     Shared shared = make_shared(communicator, operation, own, result.address, root, passed.type);
-    if (Meeting::fits(communicator, shared.bytes()))
+    if (CollectiveRound::fits(communicator, shared.bytes()))
         reduce_posts(shared, root);
-    else if (Meeting::is_staged(communicator) && !exchanges(communicator)) // for a pair, messages are quicker
+    else if (CollectiveRound::is_staged(communicator) && !exchanges(communicator)) // for a pair, messages are quicker
         reduce_staged(shared, root);
     else if (!communicator.area->direct)
         return false;
@@ -465,11 +465,11 @@ bool shared_scan(Communicator &communicator, int &code, const PassedOperands &pa
     if (code != MPI_SUCCESS || own.count == 0) return true;
     Shared shared =
         make_shared(communicator, operation, own, static_cast<char *>(passed.result), MPI_ANY_SOURCE, passed.type);
-    if (Meeting::fits(communicator, shared.bytes()))
+    if (CollectiveRound::fits(communicator, shared.bytes()))
         scan_posts(shared, exclusive);
     else if (communicator.area->direct)
         scan_directly(shared, exclusive);
-    else if (Meeting::is_staged(communicator))
+    else if (CollectiveRound::is_staged(communicator))
         scan_staged(shared, exclusive);
     else
         return false;

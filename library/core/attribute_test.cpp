@@ -11,23 +11,23 @@ namespace {
 
 std::string log; ///< what callbacks saw
 
-char *letter(void *value) {
+char *message(void *value) {
     return static_cast<char *>(value);
 }
 
 int log_deletion(MPI_Comm, int, void *value, void *extra_state) {
-    log += *letter(value);
-    if (extra_state != nullptr) log += *letter(extra_state);
+    log += *message(value);
+    if (extra_state != nullptr) log += *message(extra_state);
     return MPI_SUCCESS;
 }
 
 int log_type_deletion(MPI_Datatype, int, void *value, void *) {
-    log += *letter(value);
+    log += *message(value);
     return MPI_SUCCESS;
 }
 
 int copy_next(MPI_Comm, int, void *, void *value, void *copied, int *flag) {
-    *static_cast<void **>(copied) = letter(value) + 1;
+    *static_cast<void **>(copied) = message(value) + 1;
     *flag = 1;
     return MPI_SUCCESS;
 }

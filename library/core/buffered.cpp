@@ -120,15 +120,15 @@ class BufferedRequest final : public Request {
 };
 
 /// MPI_Buffer_iflush: complete when the buffer is empty.
-class FlushRequest final : public Request, public Progressive {
+class FlushRequest final : public Request, public ProgressHook {
   public:
     explicit FlushRequest(BufferedSends *buffer) : buffer_(buffer) {
-        advance();
-        if (!is_complete()) engine.enlist(*this);
+        progress();
+        if (!is_complete()) engine.register_hook(*this);
     }
-    void advance() override {
+    void progress() override {
         if (buffer_ && !buffer_->is_empty()) return;
-        engine.withdraw(*this);
+        engine.remove_hook(*this);
         complete();
     }
     const char *name() const override {

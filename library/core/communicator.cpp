@@ -5,8 +5,8 @@
 #include "core/contexts.h"
 #include "core/engine.h"
 #include "core/errhandler.h"
+#include "core/introspection.h"
 #include "core/job_shared.h"
-#include "core/ledger.h"
 #include "core/matching.h"
 
 #include <sched.h>
@@ -24,7 +24,7 @@ std::vector<Communicator::Release> &releases() {
     return registered;
 }
 
-Communicator *assembly_communicator = nullptr;
+Communicator *bootstrap = nullptr;
 
 // What JobShared::world_area holds besides an offset.
 constexpr std::uint64_t area_not_begun = 0;
@@ -71,7 +71,7 @@ void Communicator::settle(std::uint32_t context) {
     context_ = context;
     for (std::uint32_t traffic = 0; traffic < queues_.size(); traffic++)
         queues_[traffic] = &queues_of_context(context + traffic);
-    published = ledger.enter(*this);
+    published = introspection.enter(*this);
 }
 
 std::uint32_t Communicator::number_collective() {
@@ -95,7 +95,7 @@ MPI_Comm Communicator::handle() {
 
 void Communicator::set_name(std::string_view name) {
     name_ = name.substr(0, MPI_MAX_OBJECT_NAME - 1);
-    if (published) LedgerKeeper::rename(*published, name_);
+    if (published) Introspection::rename(*published, name_);
 }
 
 void Communicator::on_release(Release release) {
@@ -105,7 +105,7 @@ void Communicator::on_release(Release release) {
 void Communicator::release(Communicator &communicator) {
     if (!static_cast<Object &>(communicator).release()) return;
     for (Release layer : releases()) layer(communicator);
-    if (communicator.published) ledger.leave(*communicator.published);
+    if (communicator.published) introspection.leave(*communicator.published);
     if (communicator.local_communicator) release(*communicator.local_communicator);
     if (communicator.queues_[0]) {
         for (MatchQueues *queues : communicator.queues_) drop_queues(queues->context);
@@ -127,7 +127,7 @@ void make_predefined_communicators() {
     world->set_name("MPI_COMM_WORLD");
     self->set_name("MPI_COMM_SELF");
     set_predefined_communicators(world, self);
-    assembly_communicator = Communicator::make(Group::world(), nullptr, assembly_context);
+    bootstrap = Communicator::make(Group::world(), nullptr, bootstrap_context);
     auto all = static_cast<std::uint32_t>(engine.ranks);
     if (engine.job->joined.fetch_add(1, std::memory_order_acq_rel) + 1 == all)
         for (int rank = 0; rank < engine.ranks; rank++) engine.wake_rank(rank);
@@ -145,8 +145,8 @@ void complete_world() {
     Communicator::world().area = world_area();
 }
 
-Communicator &assembly() {
-    return *assembly_communicator;
+Communicator &bootstrap_communicator() {
+    return *bootstrap;
 }
 
 } // namespace volley

@@ -25,7 +25,7 @@ class BufferedSends;
 class Errhandler;
 class Info;
 struct CollectiveArea;
-struct LedgerCommunicator;
+struct CommunicatorEntry;
 struct MatchQueues;
 
 /// What MPI_Cart_create, MPI_Graph_create and MPI_Dist_graph_create... attach; one of them, by `kind`.
@@ -118,14 +118,14 @@ class Communicator final : public Object {
     std::unique_ptr<Topology> topology;         ///< core/topology.cpp
     Communicator *local_communicator = nullptr; ///< of an intercommunicator: its local group alone, hidden
     CollectiveArea *area = nullptr;             ///< collective/area.h
-    std::uint64_t meetings = 0;                 ///< of this rank in `area`
+    std::uint64_t rounds = 0;                   ///< of this rank in `area`
     std::uint64_t staged_pieces = 0;            ///< that went through its stage (collective/area.h)
-    std::uint64_t counted_meetings = 0;         ///< those of them in which arrivals are counted
-    std::uint64_t entered_by_all = 0;           ///< the last meeting that all ranks are known to have entered
+    std::uint64_t counted_rounds = 0;           ///< those of them in which arrivals are counted
+    std::uint64_t entered_by_all = 0;           ///< the last round that all ranks are known to have entered
     std::uint64_t entered_told = 0;             ///< the last that all others know, or can see, this rank has entered
     BufferedSends *buffered_sends = nullptr;    ///< core/buffered.h: MPI_Comm_attach_buffer
     std::shared_ptr<SessionBuffer> session;     ///< core/session.h: of the one it derives from; nullptr: of none
-    LedgerCommunicator *published = nullptr;    ///< core/ledger.h
+    CommunicatorEntry *published = nullptr;     ///< core/introspection.h
     bool freed = false;                         ///< the user's handle is gone
 
     /// Numbers collective operations, from 0: the tag of their messages.
@@ -156,7 +156,7 @@ class Communicator final : public Object {
 };
 
 /// MPI_COMM_WORLD, MPI_COMM_SELF, and a hidden one of all processes for those that have no other in common
-/// (core/assembly.h): once the engine is set up.
+/// (core/bootstrap_messages.h): once the engine is set up.
 void make_predefined_communicators();
 /// In MPI_Finalize: the first two. Sessions go on, and need the hidden one.
 void free_predefined_communicators();
@@ -164,6 +164,6 @@ void free_predefined_communicators();
 /// MPI_Init (sessions only) it has none, as some processes may never come.
 void complete_world();
 /// The hidden one.
-Communicator &assembly();
+Communicator &bootstrap_communicator();
 
 } // namespace volley

@@ -2,7 +2,7 @@
 /// Communicators of some processes of another one, or of a group (MPI 5.0, section 7.4.2).
 #include "abi/functions.h"
 #include "collective/internal.h"
-#include "core/assembly.h"
+#include "core/bootstrap_messages.h"
 #include "core/contexts.h"
 #include "core/errhandler.h"
 #include "core/error.h"
@@ -110,13 +110,14 @@ int make_of_group(Group &group, const std::string &key, Communicator *&made) {
         words = {static_cast<std::int32_t>(context), static_cast<std::int32_t>(area & 0xffffffffU),
                  static_cast<std::int32_t>(area >> 32)};
     }
-    if (int code = spread_words(group.world_ranks(), 0, group.rank(), key, words); code != MPI_SUCCESS) return code;
-    Terms terms;
-    terms.context = static_cast<std::uint32_t>(words[0]);
-    terms.area =
+    if (int code = bootstrap_broadcast(group.world_ranks(), 0, group.rank(), key, words); code != MPI_SUCCESS)
+        return code;
+    AllocatedContext allocated;
+    allocated.context = static_cast<std::uint32_t>(words[0]);
+    allocated.area =
         static_cast<std::uint64_t>(static_cast<std::uint32_t>(words[2])) << 32 | static_cast<std::uint32_t>(words[1]);
     made = Communicator::make_unsettled(group, nullptr);
-    int code = settle(*made, terms);
+    int code = settle(*made, allocated);
     if (code != MPI_SUCCESS) Communicator::release(*std::exchange(made, nullptr));
     return code;
 }

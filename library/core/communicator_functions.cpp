@@ -2,8 +2,8 @@
 /// Communicators: what they are, duplicating and freeing them (MPI 5.0, sections 7.4 and 7.6).
 #include "abi/functions.h"
 #include "collective/internal.h"
-#include "core/agreement.h"
 #include "core/attribute.h"
+#include "core/context_allocation.h"
 #include "core/error.h"
 #include "core/hints.h"
 #include "core/intercommunicator.h"
@@ -36,13 +36,14 @@ int give_group(const Communicator &communicator, Group &group, MPI_Group *handle
 }
 
 /// Begins to agree on a communicator with the same groups as `original`.
-Agreement *begin_duplicate(Communicator &original, Communicator &made) {
+ContextAllocation *begin_duplicate(Communicator &original, Communicator &made) {
     Communicator &carrier = original.is_inter() ? *original.local_communicator : original;
     std::vector<int> members(static_cast<std::size_t>(original.size()));
     std::iota(members.begin(), members.end(), 0);
-    Agreement::Circle circle{carrier, std::move(members), original.rank(), next_collective_tag(carrier)};
-    if (!original.is_inter()) return new Agreement(made, std::move(circle), std::nullopt);
-    return new Agreement(made, std::move(circle), bridge_between_leaders(original));
+    ContextAllocation::Participants participants{carrier, std::move(members), original.rank(),
+                                                 next_collective_tag(carrier)};
+    if (!original.is_inter()) return new ContextAllocation(made, std::move(participants), std::nullopt);
+    return new ContextAllocation(made, std::move(participants), bridge_between_leaders(original));
 }
 
 /// The new communicator with what it takes from the original now, even if it cannot be used yet. `code` is what
@@ -61,7 +62,7 @@ int duplicate(Communicator &original, Info *info, MPI_Comm *new_handle) {
     *new_handle = MPI_COMM_NULL;
     int code = MPI_SUCCESS;
     Communicator *made = make_duplicate(original, info, code);
-    Agreement *agreement = begin_duplicate(original, *made);
+    ContextAllocation *agreement = begin_duplicate(original, *made);
     wait_for(*agreement);
     if (code == MPI_SUCCESS) code = agreement->finish();
     agreement->dispose();
@@ -78,7 +79,7 @@ int begin_duplicate(Communicator &original, Info *info, MPI_Comm *new_handle, MP
     *request = MPI_REQUEST_NULL;
     int code = MPI_SUCCESS;
     Communicator *made = make_duplicate(original, info, code);
-    Agreement *agreement = begin_duplicate(original, *made);
+    ContextAllocation *agreement = begin_duplicate(original, *made);
     if (code != MPI_SUCCESS) {
         agreement->abandon();
         Communicator::release(*made);

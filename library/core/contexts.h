@@ -21,7 +21,7 @@ namespace volley {
 
 /// For communicators that every process has from the beginning; these numbers are not in the table. A message to
 /// MPI_COMM_SELF never leaves its process, so all processes use the same one for it.
-inline constexpr std::uint32_t assembly_context = 0;
+inline constexpr std::uint32_t bootstrap_context = 0;
 inline constexpr std::uint32_t world_context = 2;
 inline constexpr std::uint32_t self_context = 4;
 

@@ -2,7 +2,7 @@
 /// Distributed graphs: every process knows its own neighbours only (MPI 5.0, section 8.5.4).
 #include "abi/functions.h"
 #include "collective/internal.h"
-#include "core/agreement.h"
+#include "core/context_allocation.h"
 #include "core/error.h"
 #include "core/new_communicator.h"
 

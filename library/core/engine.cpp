@@ -10,10 +10,10 @@ Engine engine;
 
 bool Engine::progress() {
     bool moved = messages.progress();
-    for (Progressive *operation = first_; operation;) {
-        // advance() may withdraw the operation, and only that one.
-        Progressive *next = operation->next_;
-        operation->advance();
+    for (ProgressHook *operation = first_; operation;) {
+        // progress() may remove_hook the operation, and only that one.
+        ProgressHook *next = operation->next_;
+        operation->progress();
         operation = next;
     }
     // Other threads of this rank may sleep for what this one has just received.
@@ -21,18 +21,18 @@ bool Engine::progress() {
     return moved;
 }
 
-void Engine::enlist(Progressive &operation) {
-    if (operation.enlisted_) return;
-    operation.enlisted_ = true;
+void Engine::register_hook(ProgressHook &operation) {
+    if (operation.registered_) return;
+    operation.registered_ = true;
     operation.previous_ = nullptr;
     operation.next_ = first_;
     if (first_) first_->previous_ = &operation;
     first_ = &operation;
 }
 
-void Engine::withdraw(Progressive &operation) {
-    if (!operation.enlisted_) return;
-    operation.enlisted_ = false;
+void Engine::remove_hook(ProgressHook &operation) {
+    if (!operation.registered_) return;
+    operation.registered_ = false;
     if (operation.previous_)
         operation.previous_->next_ = operation.next_;
     else
@@ -41,37 +41,37 @@ void Engine::withdraw(Progressive &operation) {
 }
 
 void Engine::publish_wait(const WaitingFor &about) {
-    Activity &activity = own->activity;
-    activity.kind.store(about.kind, std::memory_order_relaxed);
-    activity.peer.store(about.peer, std::memory_order_relaxed);
-    activity.world_peer.store(about.world_peer, std::memory_order_relaxed);
-    activity.tag.store(about.tag, std::memory_order_relaxed);
-    activity.context.store(about.context, std::memory_order_relaxed);
-    if (about.kind == WaitKind::collective || about.kind == WaitKind::meeting) {
+    CallStatus &call_status = own->call_status;
+    call_status.kind.store(about.kind, std::memory_order_relaxed);
+    call_status.peer.store(about.peer, std::memory_order_relaxed);
+    call_status.world_peer.store(about.world_peer, std::memory_order_relaxed);
+    call_status.tag.store(about.tag, std::memory_order_relaxed);
+    call_status.context.store(about.context, std::memory_order_relaxed);
+    if (about.kind == WaitKind::collective || about.kind == WaitKind::round) {
         publish_collective(about);
     } else if (about.kind != WaitKind::step) { // a step's data is not what the user passed
-        activity.count.store(about.count, std::memory_order_relaxed);
-        activity.datatype.store(about.datatype, std::memory_order_relaxed);
+        call_status.count.store(about.count, std::memory_order_relaxed);
+        call_status.datatype.store(about.datatype, std::memory_order_relaxed);
     }
-    activity.since_ns.store(clock_ns(), std::memory_order_relaxed);
+    call_status.since_ns.store(clock_ns(), std::memory_order_relaxed);
 }
 
 void Engine::publish_wait(const WaitingForOne &about) {
     if (about.requests == 1) return publish_wait(about.first[0]);
-    Activity &activity = own->activity;
+    CallStatus &call_status = own->call_status;
     for (std::size_t i = 0; i < std::min<std::size_t>(about.requests, most_alternatives); ++i) {
-        activity.alternatives[i].kind.store(about.first[i].kind, std::memory_order_relaxed);
-        activity.alternatives[i].peer.store(about.first[i].peer, std::memory_order_relaxed);
-        activity.alternatives[i].world_peer.store(about.first[i].world_peer, std::memory_order_relaxed);
-        activity.alternatives[i].tag.store(about.first[i].tag, std::memory_order_relaxed);
-        activity.alternatives[i].context.store(about.first[i].context, std::memory_order_relaxed);
+        call_status.alternatives[i].kind.store(about.first[i].kind, std::memory_order_relaxed);
+        call_status.alternatives[i].peer.store(about.first[i].peer, std::memory_order_relaxed);
+        call_status.alternatives[i].world_peer.store(about.first[i].world_peer, std::memory_order_relaxed);
+        call_status.alternatives[i].tag.store(about.first[i].tag, std::memory_order_relaxed);
+        call_status.alternatives[i].context.store(about.first[i].context, std::memory_order_relaxed);
     }
-    activity.requests.store(about.requests, std::memory_order_relaxed);
+    call_status.requests.store(about.requests, std::memory_order_relaxed);
     publish_wait(WaitingFor{.kind = WaitKind::one_of});
 }
 
 void Engine::end_wait() {
-    own->activity.since_ns.store(0, std::memory_order_relaxed);
+    own->call_status.since_ns.store(0, std::memory_order_relaxed);
 }
 
 } // namespace volley

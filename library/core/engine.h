@@ -14,19 +14,19 @@
 namespace volley {
 
 /// Something that has to be moved on from time to time: a collective schedule, a generalized operation. While it
-/// is enlisted, every progress() calls advance().
-class Progressive {
+/// is registered, every progress() calls progress().
+class ProgressHook {
   public:
-    /// Moves on as far as possible without waiting. May withdraw itself, and may enlist others.
-    virtual void advance() = 0;
+    /// Moves on as far as possible without waiting. May remove_hook itself, and may register_hook others.
+    virtual void progress() = 0;
 
   protected:
-    ~Progressive() = default;
+    ~ProgressHook() = default;
 
   private:
     friend class Engine;
-    Progressive *previous_ = nullptr, *next_ = nullptr;
-    bool enlisted_ = false;
+    ProgressHook *previous_ = nullptr, *next_ = nullptr;
+    bool registered_ = false;
 };
 
 /// Where this rank is between MPI_Init and MPI_Finalize.
@@ -66,7 +66,7 @@ class Engine {
     Settings settings;
     Lock lock; ///< held inside every call if thread_level is MPI_THREAD_MULTIPLE
 
-    /// One round: looks at all rings, moves pending sends and enlisted operations. True if anything moved.
+    /// One round: looks at all rings, moves pending sends and registered operations. True if anything moved.
     bool progress();
 
     /// Looks, and once more after a round of progress: for calls that do not wait.
@@ -77,7 +77,7 @@ class Engine {
     }
 
     /// Progresses until `ready()`; spins, yields, sleeps, and lets other threads of the rank run meanwhile. `ready`
-    /// must become true through messages, enlisted operations, or memory that another rank changes *before it calls
+    /// must become true through messages, registered operations, or memory that another rank changes *before it calls
     /// wake_rank()* for this one. `about` is published once the wait is not a short one.
     template <class Ready> void wait_until(Ready &&ready, const WaitingFor &about = {}) {
         wait_and_tell(ready, [&] { publish_wait(about); });
@@ -100,15 +100,15 @@ class Engine {
 
     /// Tells others which collective operation a call has begun; `peer` is its root.
     void publish_collective(const WaitingFor &about) {
-        Activity &activity = own->activity;
-        activity.collective.store(about.context, std::memory_order_relaxed);
-        activity.root.store(about.peer, std::memory_order_relaxed);
-        activity.count.store(about.count, std::memory_order_relaxed);
-        activity.datatype.store(about.datatype, std::memory_order_relaxed);
+        CallStatus &call_status = own->call_status;
+        call_status.collective.store(about.context, std::memory_order_relaxed);
+        call_status.root.store(about.peer, std::memory_order_relaxed);
+        call_status.count.store(about.count, std::memory_order_relaxed);
+        call_status.datatype.store(about.datatype, std::memory_order_relaxed);
     }
 
-    void enlist(Progressive &operation);
-    void withdraw(Progressive &operation);
+    void register_hook(ProgressHook &operation);
+    void remove_hook(ProgressHook &operation);
 
     /// May this rank use pointers of that one?
     bool may_dereference(int world_rank) const {
@@ -117,21 +117,21 @@ class Engine {
 
     /// Every rank can have a core of its own, whose caches it shares with no other rank's.
     bool has_own_core() const {
-        return !crowded() && arena->ranks <= arena->cores;
+        return !oversubscribed() && arena->ranks <= arena->cores;
     }
 
     /// There are more ranks than cores: one that spins keeps another from running.
-    bool crowded() const {
-        return patience.spin_until_ns == 0;
+    bool oversubscribed() const {
+        return wait_policy.spin_until_ns == 0;
     }
 
-    Patience patience{};
+    WaitPolicy wait_policy{};
     FenceKind fences = FenceKind::undecided;
 
   private:
     template <class Ready, class Publish> void wait_and_tell(Ready &&ready, Publish &&publish) {
         if (ready()) return;
-        Wait wait(*own, patience, fences);
+        Wait wait(*own, wait_policy, fences);
         bool published = false;
         for (;;) {
             bool moved = progress();
@@ -152,7 +152,7 @@ class Engine {
     void publish_wait(const WaitingForOne &about);
     void end_wait();
 
-    Progressive *first_ = nullptr;
+    ProgressHook *first_ = nullptr;
 };
 
 extern Engine engine;

@@ -5,7 +5,7 @@
 #include "abi/functions.h"
 #include "collective/area.h"
 #include "collective/internal.h"
-#include "core/assembly.h"
+#include "core/bootstrap_messages.h"
 #include "core/contexts.h"
 #include "core/errhandler.h"
 #include "core/error.h"
@@ -26,23 +26,23 @@ std::uint64_t join(std::int32_t low, std::int32_t high) {
     return static_cast<std::uint64_t>(static_cast<std::uint32_t>(high)) << 32 | static_cast<std::uint32_t>(low);
 }
 
-Words to_words(const Terms &terms) {
-    return {static_cast<std::int32_t>(terms.context), static_cast<std::int32_t>(terms.local_context),
-            static_cast<std::int32_t>(terms.area & 0xffffffffU), static_cast<std::int32_t>(terms.area >> 32)};
+Words to_words(const AllocatedContext &allocated) {
+    return {static_cast<std::int32_t>(allocated.context), static_cast<std::int32_t>(allocated.local_context),
+            static_cast<std::int32_t>(allocated.area & 0xffffffffU), static_cast<std::int32_t>(allocated.area >> 32)};
 }
 constexpr std::size_t terms_words = 4;
 
-Terms to_terms(std::span<const std::int32_t> words) {
+AllocatedContext to_terms(std::span<const std::int32_t> words) {
     return {static_cast<std::uint32_t>(words[0]), static_cast<std::uint32_t>(words[1]), join(words[2], words[3])};
 }
 
-/// What the leader of a group finds out with the other's: the terms, and the remote group.
+/// What the leader of a group finds out with the other's: the allocated, and the remote group.
 struct Encounter {
-    Terms terms;
+    AllocatedContext allocated;
     Words remote;
 
     Words words() const {
-        Words all = to_words(terms);
+        Words all = to_words(allocated);
         all.insert(all.end(), remote.begin(), remote.end());
         return all;
     }
@@ -57,37 +57,37 @@ int encounter(const Group &local, std::int32_t remote_leader, std::string_view k
     TermsOfBoth drawn = draws ? draw_for_both(local.size(), 0) : TermsOfBoth{};
     Words mine = to_words(drawn.remote), theirs;
     mine.insert(mine.end(), local.world_ranks().begin(), local.world_ranks().end());
-    if (int code = exchange_words(remote_leader, key, mine, theirs); code != MPI_SUCCESS) return code;
+    if (int code = bootstrap_exchange(remote_leader, key, mine, theirs); code != MPI_SUCCESS) return code;
     Encounter other = Encounter::of(theirs);
-    met.terms = draws ? drawn.local : other.terms;
+    met.allocated = draws ? drawn.local : other.allocated;
     met.remote = std::move(other.remote);
-    if (met.terms.context == 0) return MPI_SUCCESS; // all are to find out
-    if (draws) set_context_members(met.terms.context, local.size() + static_cast<int>(met.remote.size()));
-    if (!draws) set_context_members(met.terms.local_context, local.size());
-    met.terms.area = draw_area(local);
+    if (met.allocated.context == 0) return MPI_SUCCESS; // all are to find out
+    if (draws) set_context_members(met.allocated.context, local.size() + static_cast<int>(met.remote.size()));
+    if (!draws) set_context_members(met.allocated.local_context, local.size());
+    met.allocated.area = draw_area(local);
     return MPI_SUCCESS;
 }
 
 /// What was agreed on for `made`. An error code: then it is gone.
-int settle_or_release(Communicator *&made, const Terms &terms) {
-    int code = settle(*made, terms);
+int settle_or_release(Communicator *&made, const AllocatedContext &allocated) {
+    int code = settle(*made, allocated);
     if (code != MPI_SUCCESS) Communicator::release(*std::exchange(made, nullptr));
     return code;
 }
 
 /// In every process of both groups, for an intercommunicator that none of them makes.
-void renounce(const Terms &terms) {
-    if (terms.context == 0) return;
-    leave_context(terms.context);
-    leave_context(terms.local_context);
-    if (terms.area != 0) leave_area(*arena_pointer<CollectiveArea>(terms.area));
+void renounce(const AllocatedContext &allocated) {
+    if (allocated.context == 0) return;
+    leave_context(allocated.context);
+    leave_context(allocated.local_context);
+    if (allocated.area != 0) leave_area(*arena_pointer<CollectiveArea>(allocated.area));
 }
 
 /// In every process, once its leader has told it what it found out.
 int make_intercommunicator(Group &local, Encounter met, Communicator *&made) {
     for (std::int32_t member : met.remote)
         if (local.member(member) != MPI_UNDEFINED) {
-            renounce(met.terms);
+            renounce(met.allocated);
             return fail(MPI_ERR_GROUP,
                         "the process of rank %d in MPI_COMM_WORLD is in both groups: an intercommunicator wants two "
                         "groups without common members",
@@ -96,7 +96,7 @@ int make_intercommunicator(Group &local, Encounter met, Communicator *&made) {
     Group *remote = Group::make(std::move(met.remote));
     made = Communicator::make_unsettled(local, remote);
     Group::release(*remote);
-    return settle_or_release(made, met.terms);
+    return settle_or_release(made, met.allocated);
 }
 
 /// What the leader of MPI_Intercomm_create does before it tells its group.
@@ -118,7 +118,7 @@ int meet_through(Communicator &local_comm, MPI_Comm peer_handle, int remote_lead
 
 } // namespace
 
-Agreement::Bridge bridge_between_leaders(Communicator &inter) {
+ContextAllocation::RemoteRoot bridge_between_leaders(Communicator &inter) {
     bool draws = inter.local().world_rank(0) < inter.remote()->world_rank(0);
     return {inter, 0, next_collective_tag(inter), draws};
 }
@@ -170,8 +170,9 @@ int make_inter_subset(Communicator &inter, const std::vector<int> &local, const 
     made = Communicator::make_unsettled(*local_group, remote_group);
     Group::release(*local_group);
     Group::release(*remote_group);
-    int code = agree(*made, {*inter.local_communicator, local, static_cast<int>(own - local.begin()), local_tag},
-                     Agreement::Bridge{inter, remote.front(), tag, draws});
+    int code =
+        allocate_context(*made, {*inter.local_communicator, local, static_cast<int>(own - local.begin()), local_tag},
+                         ContextAllocation::RemoteRoot{inter, remote.front(), tag, draws});
     if (code != MPI_SUCCESS) Communicator::release(*std::exchange(made, nullptr));
     return code;
 }
@@ -235,7 +236,7 @@ int Intercomm_create_from_groups(Group &local_group, int local_leader, MPI_Group
         words = met.words();
     }
     std::string key = std::string("one side of an intercomm of groups ") + stringtag;
-    if (int code = spread_words(local_group.world_ranks(), local_leader, local_group.rank(), key, words);
+    if (int code = bootstrap_broadcast(local_group.world_ranks(), local_leader, local_group.rank(), key, words);
         code != MPI_SUCCESS)
         return code;
     Communicator *made = nullptr;
@@ -253,15 +254,15 @@ int Intercomm_merge(Communicator &intercomm, int high, MPI_Comm *newintracomm) {
     Words all_ranks = intercomm.local().world_ranks();
     all_ranks.insert(all_ranks.end(), intercomm.remote()->world_ranks().begin(),
                      intercomm.remote()->world_ranks().end());
-    Terms terms;
+    AllocatedContext allocated;
     if (draws && intercomm.rank() == 0) {
         Group *both = Group::make(all_ranks);
-        terms.context = draw_context(both->size());
-        if (terms.context != 0) terms.area = draw_area(*both);
+        allocated.context = draw_context(both->size());
+        if (allocated.context != 0) allocated.area = draw_area(*both);
         Group::release(*both);
     }
     // Both leaders say which group shall come last; if they agree, the one with the lower rank in the job is first.
-    Words own = to_words(terms), remote;
+    Words own = to_words(allocated), remote;
     own.push_back(high != 0);
     if (int code = swap_with_remote(intercomm, own, remote); code != MPI_SUCCESS) return code;
     if (int code =

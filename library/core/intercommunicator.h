@@ -2,7 +2,7 @@
 /// What both groups of an intercommunicator tell each other: through their ranks 0, the leaders.
 #pragma once
 
-#include "core/agreement.h"
+#include "core/context_allocation.h"
 
 #include <cstdint>
 #include <vector>
@@ -10,7 +10,7 @@
 namespace volley {
 
 /// The way between the leaders of both groups, for an agreement in which all of both take part.
-Agreement::Bridge bridge_between_leaders(Communicator &inter);
+ContextAllocation::RemoteRoot bridge_between_leaders(Communicator &inter);
 
 /// Collective over both groups: the words of the other leader. Those of others than the leaders do not matter.
 int swap_with_remote(Communicator &inter, const std::vector<std::int32_t> &own, std::vector<std::int32_t> &remote);

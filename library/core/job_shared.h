@@ -15,9 +15,9 @@ struct alignas(cache_line) Inbox {
     /// How many rings there are; a sender raises it after it has entered its ring.
     std::atomic<std::uint32_t> rings;
     /// The kernel refuses this rank to read other processes: senders leave their messages in the arena.
-    std::atomic<std::uint32_t> refuses_direct;
-    /// Offset of the first of this rank's transfers that are done or want something of it, as their receivers tell who
-    /// does not look (reach/transfer.h): a stack that receivers push on and the rank takes as a whole.
+    std::atomic<std::uint32_t> refuses_cma;
+    /// Offset of the first of this rank's rendezvous that are done or want something of it, as their receivers tell who
+    /// does not look (transport/shm/rendezvous.h): a stack that receivers push on and the rank takes as a whole.
     std::atomic<std::uint64_t> attention;
     /// Offset of the ring of a sender, by its rank in the job; 0: none.
     std::atomic<std::uint64_t> &ring(std::size_t sender) {

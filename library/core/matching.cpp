@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/matching.h"
 
-#include "core/ledger.h"
+#include "core/introspection.h"
 
 #include <cstdlib>
 #include <unordered_map>
@@ -61,7 +61,7 @@ MatchQueues *last_used = nullptr;
 void MatchQueues::post(Receive &receive) {
     receive.order = next_order_++;
     receive.posted = true;
-    ledger.posted();
+    introspection.posted();
     chain_of(receive).append(receive);
     if (receive_index_.size() > 0) [[unlikely]]
         enter_index(receive);
@@ -69,7 +69,7 @@ void MatchQueues::post(Receive &receive) {
 
 void MatchQueues::post_again(Receive &receive) {
     receive.posted = true;
-    ledger.posted();
+    introspection.posted();
     chain_of(receive).put_back(receive);
     // It was the first with its source and tag: that is why it was taken.
     if (receive_index_.size() > 0) {
@@ -84,7 +84,7 @@ void MatchQueues::unpost(Receive &receive) {
 
 inline void MatchQueues::take_out(Receive &receive, ReceiveChain &chain) {
     receive.posted = false;
-    ledger.unposted();
+    introspection.unposted();
     chain.remove(receive);
     if (receive_index_.size() > 0) [[unlikely]]
         leave_index(receive);
@@ -111,7 +111,7 @@ Receive *MatchQueues::search_and_take(int source, int tag) {
         if (!indexed) index_receives();
         found = look_up_receive(source, tag, steps);
     }
-    if (steps > 0) ledger.searched_posted(steps);
+    if (steps > 0) introspection.searched_posted(steps);
     if (found) take_out(*found, chain_of(*found));
     return found;
 }
@@ -175,7 +175,7 @@ Unexpected *MatchQueues::MessageIndex<links>::search(const Chain<Unexpected, cha
         }
     }
     if (table.size() > 0) found = table.first({source, tag}, steps);
-    ledger.searched_unexpected(steps);
+    introspection.searched_unexpected(steps);
     return found;
 }
 
@@ -185,7 +185,8 @@ void MatchQueues::add(Unexpected &message) {
     arrivals.append(message);
     if (messages_indexed_) [[unlikely]]
         enter_indexes(message);
-    message.ledger_entry = ledger.arrived(message.world_source, message.tag, context, message.bytes, message.transfer);
+    message.status_entry =
+        introspection.arrived(message.world_source, message.tag, context, message.bytes, message.rendezvous);
 }
 
 void MatchQueues::remove(Unexpected &message) {
@@ -193,7 +194,7 @@ void MatchQueues::remove(Unexpected &message) {
     arrivals.remove(message);
     if (messages_indexed_) [[unlikely]]
         leave_indexes(message);
-    ledger.gone(message.ledger_entry);
+    introspection.gone(message.status_entry);
 }
 
 void MatchQueues::enter_indexes(Unexpected &message) {

@@ -37,7 +37,7 @@
 #include "core/chain.h"
 #include "core/datatype/copy.h"
 #include "core/point_to_point.h"
-#include "reach/transfer.h"
+#include "transport/shm/rendezvous.h"
 
 #include <array>
 #include <cstddef>
@@ -68,9 +68,9 @@ struct Unexpected {
     int tag;
     Count bytes;
     unsigned char *payload = nullptr;              ///< malloc'ed copy of an eager message; nullptr if empty
-    Transfer *transfer = nullptr;                  ///< of an announced one
+    Rendezvous *rendezvous = nullptr;              ///< of an announced one
     int world_source = -1;                         ///< the sender's rank in the job
-    int ledger_entry = -1;                         ///< core/ledger.h
+    int status_entry = -1;                         ///< core/introspection.h
     Links<Unexpected> all, chained;                ///< to all others, to those of its group of sources
     Links<Unexpected> same, same_source, same_tag; ///< in the indexes
     struct MatchQueues *queues;
@@ -78,7 +78,7 @@ struct Unexpected {
 
     /// Its sender has taken it back.
     bool is_cancelled() const {
-        return transfer && transfer->state.load(std::memory_order_acquire) == TransferState::cancelled;
+        return rendezvous && rendezvous->state.load(std::memory_order_acquire) == RendezvousState::cancelled;
     }
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/matching.h"
 
-#include "core/ledger.h"
+#include "core/introspection.h"
 
 #include <gtest/gtest.h>
 
@@ -187,15 +187,15 @@ class Steps {
         return read() - before_;
     }
     std::uint64_t searches() const {
-        return ledger.book().posted.searches + ledger.book().unexpected.searches - searches_before_;
+        return introspection.book().posted.searches + introspection.book().unexpected.searches - searches_before_;
     }
 
   private:
     static std::uint64_t read() {
-        return ledger.book().posted.steps + ledger.book().unexpected.steps;
+        return introspection.book().posted.steps + introspection.book().unexpected.steps;
     }
     std::uint64_t before_ = read();
-    std::uint64_t searches_before_ = ledger.book().posted.searches + ledger.book().unexpected.searches;
+    std::uint64_t searches_before_ = introspection.book().posted.searches + introspection.book().unexpected.searches;
 };
 
 /// Keys in patterns that programs have, and how they are found again.
@@ -311,7 +311,7 @@ TEST(Matching, MemoryGoesWithTheQueue) {
 
 TEST(Matching, LengthsAndTheirHighWaterMarksAreTold) {
     MatchQueues queues(context), others(context + 2);
-    const LedgerQueue &posted = ledger.book().posted;
+    const LedgerQueue &posted = introspection.book().posted;
     const std::uint32_t length = posted.length, high_watermark = posted.high_watermark;
     std::vector<Receive> receives(high_watermark + 2);
     for (std::size_t i = 0; i < receives.size(); i++) {

@@ -5,9 +5,9 @@
 
 #include "core/matching.h"
 #include "core/point_to_point.h"
-#include "reach/channels.h"
-#include "reach/heap.h"
-#include "reach/transfer.h"
+#include "transport/shm/channels.h"
+#include "transport/shm/heap.h"
+#include "transport/shm/rendezvous.h"
 
 #include <vector>
 
@@ -16,10 +16,10 @@ namespace volley {
 /// Copies the bytes [from, to) of a message. A buffer without a plan is one block of memory.
 void copy_piece(const TypedBuffer &source, const TypedBuffer &destination, Count from, Count to);
 
-/// The data a transfer announces.
-inline TypedBuffer source_of(const Transfer &transfer) {
-    return {reinterpret_cast<const DatatypePlan *>(transfer.plan), reinterpret_cast<void *>(transfer.address),
-            transfer.count};
+/// The data a rendezvous announces.
+inline TypedBuffer source_of(const Rendezvous &rendezvous) {
+    return {reinterpret_cast<const DatatypePlan *>(rendezvous.plan), reinterpret_cast<void *>(rendezvous.address),
+            rendezvous.count};
 }
 
 /// A send that is under way. Lives on the stack of a blocking call or in a request.
@@ -35,14 +35,14 @@ struct Send {
     bool cancelled = false;
     bool queued = false; ///< waits for room in the ring
     int error = MPI_SUCCESS;
-    Transfer *transfer = nullptr;
-    Request *request = nullptr; ///< to be completed; nullptr for a blocking call
-    void *block = nullptr;      ///< of the arena, with the data of a synchronous send, or a piece of it
-    Count piece = 0;            ///< if it goes in pieces: how large that block is
-    int looks = 0;              ///< how often its waiting call has looked in vain
-    int most_looks = 0;         ///< then it goes on without the receiver
-    Links<Send> queue = {};     ///< of sends to the same rank that wait for room
-    Links<Send> announced = {}; ///< of sends whose transfer is not done
+    Rendezvous *rendezvous = nullptr;
+    Request *request = nullptr;         ///< to be completed; nullptr for a blocking call
+    void *block = nullptr;              ///< of the arena, with the data of a synchronous send, or a piece of it
+    Count piece = 0;                    ///< if it goes in pieces: how large that block is
+    int looks = 0;                      ///< how often its waiting call has looked in vain
+    int most_looks = 0;                 ///< then it goes on without the receiver
+    Links<Send> queue = {};             ///< of sends to the same rank that wait for room
+    Links<Send> outstanding_links = {}; ///< of sends whose rendezvous is not done
 };
 
 class Messages {
@@ -77,7 +77,7 @@ class Messages {
     }
     /// No other rank is to read this one's buffers any more. What lies in the arena stays there.
     bool all_delivered() const {
-        return all_placed() && !announced_.first() && !notifying_.first();
+        return all_placed() && !polled_.first() && !notifying_.first();
     }
 
     /// Drops a message nobody will receive.
@@ -88,14 +88,14 @@ class Messages {
   private:
     struct Fetch {
         Receive *receive;
-        Transfer *transfer;
+        Rendezvous *rendezvous;
     };
 
     bool place(Send &send);
-    bool must_move(const Send &send) const;
-    bool relays(const Send &send);
+    bool must_go_through_arena(const Send &send) const;
+    bool pipelines(const Send &send);
     bool describe(Send &send);
-    bool announce(Send &send);
+    bool request_to_send(Send &send);
     bool drain_queues();
     bool check(Send &send);
     bool provide(Send &send);
@@ -103,50 +103,50 @@ class Messages {
     void next_piece(Send &send);
     void end_pieces(Send &send);
     void refuse(Send &send);
-    void move_to_arena(Send &send, void *block, TransferState then);
+    void copy_to_arena(Send &send, void *block, RendezvousState then);
     void *allocate_block(const Send &send);
     void finish(Send &send);
     void outstanding(Send &send);
     void no_longer_outstanding(Send &send);
-    void park(Transfer &transfer, void *block);
-    void collect_parked();
-    void collect(Transfer &transfer);
+    void keep_buffered(Rendezvous &rendezvous, void *block);
+    void collect_buffered();
+    void collect(Rendezvous &rendezvous);
     bool heed_attention();
-    void take_back(const Transfer &transfer, void *block);
-    void keep_block(Transfer &transfer);
+    void take_back(const Rendezvous &rendezvous, void *block);
+    void keep_block(Rendezvous &rendezvous);
 
     Channels::Handled arrive(int sender, RingReceiver &ring, Slot *slot, bool may_leave);
     static Count accept(Receive &receive, int source, int tag, Count bytes);
     void deliver(Receive &receive, int source, int tag, unsigned char *payload, Count bytes);
     /// False if the message was cancelled: the receive is still to be served.
-    bool deliver(Receive &receive, int source, int tag, Transfer &transfer);
-    void follow(Transfer &transfer, const Receive &receive, Count bytes);
-    bool read_process(const Transfer &transfer, const Receive &receive, Count from, Count to);
-    bool read_together(Transfer &transfer, const Receive &receive, Count bytes);
-    void help_process(Transfer &transfer, int world_rank);
+    bool deliver(Receive &receive, int source, int tag, Rendezvous &rendezvous);
+    void follow(Rendezvous &rendezvous, const Receive &receive, Count bytes);
+    bool read_process(const Rendezvous &rendezvous, const Receive &receive, Count from, Count to);
+    bool read_together(Rendezvous &rendezvous, const Receive &receive, Count bytes);
+    void help_process(Rendezvous &rendezvous, int world_rank);
     bool continue_fetches();
-    static void hand_over(Transfer &transfer, TransferState state);
-    static void release(Transfer &transfer);
+    static void hand_over(Rendezvous &rendezvous, RendezvousState state);
+    static void release(Rendezvous &rendezvous);
     void finish(Receive &receive);
 
     /// How fast messages are that are copied twice, through a ring or through the arena.
     LinePace &pace_of(Count bytes);
-    bool may_judge(const Transfer &transfer);
+    bool may_judge(const Rendezvous &rendezvous);
 
-    bool take_piece(Transfer &transfer, const Receive &receive);
+    bool take_piece(Rendezvous &rendezvous, const Receive &receive);
 
-    Transfer *allocate_transfer();
+    Rendezvous *allocate_rendezvous();
 
-    LinePace ring_pace_{50}, relay_pace_{67};
+    LinePace ring_pace_{50}, pipeline_pace_{67};
     RingSender *last_used_ = nullptr;               ///< for an eager message, until all is prepared for the next
     std::vector<Chain<Send, &Send::queue>> queues_; ///< by the receiver's rank
     std::vector<int> queued_ranks_;                 ///< ranks whose chain is not empty
-    // Sends whose transfers are not done. Those that notify (reach/transfer.h) are not looked at until told.
-    Chain<Send, &Send::announced> announced_, notifying_;
-    std::size_t looked_at_ = 0; ///< transfers in announced_ and parked_
-    std::vector<Transfer *> free_transfers_;
+    // Sends whose rendezvous are not done. Those that notify (transport/shm/rendezvous.h) are not looked at until told.
+    Chain<Send, &Send::outstanding_links> polled_, notifying_;
+    std::size_t looked_at_ = 0; ///< rendezvous in polled_ and buffered_
+    std::vector<Rendezvous *> free_rendezvous_;
     /// Their messages lie in the arena or are cancelled; the receiver has not come yet. Without those that notify.
-    std::vector<Transfer *> parked_;
+    std::vector<Rendezvous *> buffered_;
     std::vector<Fetch> fetches_; ///< wait for their sender to provide the data
     ArenaHeap heap_;
     /// For messages that go in pieces, where no other block is left: it is one's at a time.
@@ -155,8 +155,8 @@ class Messages {
     void *reserve_ = nullptr;      ///< nullptr while a message has it
     std::vector<int> blocks_kept_; ///< of those that came from a rank, less those of this one's that it has kept
     // What the kernel has said when other processes' memory was to be read or written.
-    bool direct_refused_ = false;
-    bool direct_granted_ = false;
+    bool cma_refused_ = false;
+    bool cma_granted_ = false;
     bool write_refused_ = false;
 };
 

@@ -58,18 +58,18 @@ Completion outcome_of(const Request &receiving, const Request &sending) {
 }
 
 /// A receive and a send as one request, which says what the receive says.
-class ExchangeRequest final : public Request, public Progressive {
+class ExchangeRequest final : public Request, public ProgressHook {
   public:
     ExchangeRequest(Request *receive, Request *send, std::unique_ptr<PackedCopy> copy)
         : receive_(receive), send_(send), copy_(std::move(copy)) {
         communicator = receive->communicator;
         give_up_if_refused(*receive, *send);
-        advance();
-        if (!is_complete()) engine.enlist(*this);
+        progress();
+        if (!is_complete()) engine.register_hook(*this);
     }
-    void advance() override {
+    void progress() override {
         if (!receive_->is_complete() || !send_->is_complete()) return;
-        engine.withdraw(*this);
+        engine.remove_hook(*this);
         completion = outcome_of(*receive_, *send_);
         receive_->dispose();
         send_->dispose();

@@ -38,10 +38,10 @@ void truncated(Receive &receive, Count bytes) {
 
 /// Out of a ring or a block of the arena, which the sender is to write again.
 void copy_and_hand_back(void *to, unsigned char *from, std::size_t size) {
-    if (size <= tidied_later)
+    if (size <= reclaimed_later)
         std::memcpy(to, from, size);
     else
-        copy_taking_over(to, from, size);
+        copy_and_reclaim(to, from, size);
 }
 
 /// Bytes [from, to) of a message, which lie there until they have been read.
@@ -51,7 +51,7 @@ void copy_out(unsigned char *data, const Receive &receive, Count from, Count to)
         copy_and_hand_back(receive.contiguous + from, data, size);
     } else {
         unpack(receive.buffer, from, to, data);
-        if (size > tidied_later) take_over(data, size);
+        if (size > reclaimed_later) reclaim(data, size);
     }
 }
 
@@ -62,31 +62,31 @@ void give_back(int sender, RingReceiver &ring, Slot *slot) {
 }
 
 /// It does not go through the ring, or only where that is set.
-bool is_relayed(Count bytes) {
+bool is_pipelined(Count bytes) {
     return bytes > engine.settings.eager_limit_to(true);
 }
 
 /// Tells the sender where the data goes. From here on it helps to bring it there: it has nothing else to do.
-void share(Transfer &transfer, const Receive &receive, Count bytes) {
+void share(Rendezvous &rendezvous, const Receive &receive, Count bytes) {
     TypedBuffer destination = destination_of(receive);
-    transfer.to_address = reinterpret_cast<std::uint64_t>(destination.address);
-    transfer.to_plan = reinterpret_cast<std::uint64_t>(destination.plan);
-    transfer.to_count = destination.count;
-    transfer.to_bytes = bytes;
-    transfer.state.store(TransferState::shared, std::memory_order_release);
+    rendezvous.to_address = reinterpret_cast<std::uint64_t>(destination.address);
+    rendezvous.to_plan = reinterpret_cast<std::uint64_t>(destination.plan);
+    rendezvous.to_count = destination.count;
+    rendezvous.to_bytes = bytes;
+    rendezvous.state.store(RendezvousState::shared, std::memory_order_release);
 }
 
 /// Both sides copy, chunk by chunk.
-void copy_together(Transfer &transfer, const Receive &receive, Count bytes) {
-    share(transfer, receive, bytes);
-    Count mine = transfer.copy_chunks(
+void copy_together(Rendezvous &rendezvous, const Receive &receive, Count bytes) {
+    share(rendezvous, receive, bytes);
+    Count mine = rendezvous.copy_chunks(
         bytes, chunk_of(bytes),
-        [&, source = source_of(transfer), destination = destination_of(receive)](Count from, Count to) {
+        [&, source = source_of(rendezvous), destination = destination_of(receive)](Count from, Count to) {
             copy_piece(source, destination, from, to);
             return true;
         });
     // `copied` counts what the sender has brought; the rest was ours.
-    Wait::briefly([&] { return transfer.copied.load(std::memory_order_acquire) == bytes - mine; });
+    Wait::briefly([&] { return rendezvous.copied.load(std::memory_order_acquire) == bytes - mine; });
 }
 
 } // namespace
@@ -116,8 +116,8 @@ void Messages::start(Receive &receive, MatchQueues &queues) {
 
 /// Leaves `cancelled` set in the receive's completion if the message turns out to be.
 void Messages::serve(Receive &receive, Unexpected &message) {
-    if (message.transfer) {
-        if (!deliver(receive, message.source, message.tag, *message.transfer)) receive.completion.cancelled = true;
+    if (message.rendezvous) {
+        if (!deliver(receive, message.source, message.tag, *message.rendezvous)) receive.completion.cancelled = true;
     } else {
         deliver(receive, message.source, message.tag, message.payload, message.bytes);
         std::free(message.payload);
@@ -143,7 +143,7 @@ Unexpected *Messages::find(MatchQueues &queues, int source, int tag) {
 }
 
 void Messages::discard(Unexpected &message) {
-    if (message.transfer) release(*message.transfer);
+    if (message.rendezvous) release(*message.rendezvous);
     std::free(message.payload);
     unexpected_pool().destroy(&message);
 }
@@ -152,8 +152,8 @@ Channels::Handled Messages::arrive(int sender, RingReceiver &ring, Slot *slot, b
     MatchQueues &queues = queues_of_context(slot->context);
     int source = slot->source, tag = slot->tag;
     auto bytes = static_cast<Count>(slot->bytes());
-    bool eager = slot->kind() != MessageKind::direct;
-    Transfer *transfer = eager ? nullptr : arena_pointer<Transfer>(slot->direct.transfer);
+    bool eager = slot->kind() != MessageKind::request;
+    Rendezvous *rendezvous = eager ? nullptr : arena_pointer<Rendezvous>(slot->request.rendezvous);
     Receive *receive = queues.take_posted(source, tag);
     if (receive) [[likely]] {
         if (eager) {
@@ -166,7 +166,7 @@ Channels::Handled Messages::arrive(int sender, RingReceiver &ring, Slot *slot, b
             return Channels::Handled::received;
         }
         give_back(sender, ring, slot);
-        if (!deliver(*receive, source, tag, *transfer)) queues.post_again(*receive);
+        if (!deliver(*receive, source, tag, *rendezvous)) queues.post_again(*receive);
         return Channels::Handled::received;
     }
     if (may_leave && bytes <= most_left_bytes) return Channels::Handled::left;
@@ -175,7 +175,7 @@ Channels::Handled Messages::arrive(int sender, RingReceiver &ring, Slot *slot, b
     message->world_source = sender;
     message->tag = tag;
     message->bytes = bytes;
-    message->transfer = transfer;
+    message->rendezvous = rendezvous;
     if (eager && bytes > 0) {
         message->payload = static_cast<unsigned char *>(std::malloc(static_cast<std::size_t>(bytes)));
         if (!message->payload) abort_job_for("no memory for a message that came before its receive");
@@ -205,118 +205,118 @@ void Messages::deliver(Receive &receive, int source, int tag, unsigned char *pay
     finish(receive);
 }
 
-bool Messages::deliver(Receive &receive, int source, int tag, Transfer &transfer) {
+bool Messages::deliver(Receive &receive, int source, int tag, Rendezvous &rendezvous) {
     for (;;) {
-        TransferState state = transfer.state.load(std::memory_order_acquire);
-        if (state == TransferState::open && transfer.claim(TransferState::taken)) break;
-        if (state == TransferState::cancelled) {
-            release(transfer);
+        RendezvousState state = rendezvous.state.load(std::memory_order_acquire);
+        if (state == RendezvousState::open && rendezvous.claim(RendezvousState::taken)) break;
+        if (state == RendezvousState::cancelled) {
+            release(rendezvous);
             return false;
         }
-        if (state == TransferState::moving || state == TransferState::buffered) {
-            Count bytes = accept(receive, source, tag, transfer.bytes);
-            auto copy = [&] { follow(transfer, receive, bytes); };
-            if (state == TransferState::moving && bytes > 0)
-                relay_pace_.watch(bytes, copy);
+        if (state == RendezvousState::pipelining || state == RendezvousState::buffered) {
+            Count bytes = accept(receive, source, tag, rendezvous.bytes);
+            auto copy = [&] { follow(rendezvous, receive, bytes); };
+            if (state == RendezvousState::pipelining && bytes > 0)
+                pipeline_pace_.watch(bytes, copy);
             else
                 copy();
-            keep_block(transfer);
-            release(transfer);
+            keep_block(rendezvous);
+            release(rendezvous);
             finish(receive);
             return true;
         }
     }
-    Count bytes = accept(receive, source, tag, transfer.bytes);
+    Count bytes = accept(receive, source, tag, rendezvous.bytes);
 
-    bool readable = transfer.sender == engine.rank || engine.may_dereference(transfer.sender);
-    bool together = transfer.waits && transfer.sender != engine.rank && !engine.crowded();
+    bool readable = rendezvous.sender == engine.rank || engine.may_dereference(rendezvous.sender);
+    bool together = rendezvous.waits && rendezvous.sender != engine.rank && !engine.oversubscribed();
     auto read = [&] {
-        if (transfer.plan != 0) return false; // of another process, which had no room for the message
-        return together && bytes >= kernel_shared_from_bytes && direct_granted_ && receive.contiguous
-                   ? read_together(transfer, receive, bytes)
-                   : read_process(transfer, receive, 0, bytes);
+        if (rendezvous.plan != 0) return false; // of another process, which had no room for the message
+        return together && bytes >= kernel_shared_from_bytes && cma_granted_ && receive.contiguous
+                   ? read_together(rendezvous, receive, bytes)
+                   : read_process(rendezvous, receive, 0, bytes);
     };
     if (!readable && bytes > 0 && !read()) {
-        fetches_.push_back({&receive, &transfer});
-        hand_over(transfer, TransferState::wanted);
+        fetches_.push_back({&receive, &rendezvous});
+        hand_over(rendezvous, RendezvousState::wanted);
         return true;
     }
     if (readable && bytes > 0) {
         auto copy = [&] {
             if (together && bytes > shared_above_bytes)
-                copy_together(transfer, receive, bytes);
+                copy_together(rendezvous, receive, bytes);
             else
-                copy_piece(source_of(transfer), destination_of(receive), 0, bytes);
+                copy_piece(source_of(rendezvous), destination_of(receive), 0, bytes);
         };
-        if (transfer.watched)
-            transfer.quick = pace_of(bytes).is_quick(bytes, copy) && may_judge(transfer);
+        if (rendezvous.watched)
+            rendezvous.quick = pace_of(bytes).is_quick(bytes, copy) && may_judge(rendezvous);
         else
             copy();
     }
-    release(transfer);
+    release(rendezvous);
     finish(receive);
     return true;
 }
 
 /// Copies a message out of the arena, as far as its sender has come by now, until all is here.
-void Messages::follow(Transfer &transfer, const Receive &receive, Count bytes) {
+void Messages::follow(Rendezvous &rendezvous, const Receive &receive, Count bytes) {
     bool moving = true;
     for (Count from = 0, there; moving || from < bytes; from = there) {
         Wait::briefly([&] {
-            moving = transfer.state.load(std::memory_order_acquire) == TransferState::moving;
-            there = moving ? std::min(bytes, transfer.moved.load(std::memory_order_acquire)) : bytes;
+            moving = rendezvous.state.load(std::memory_order_acquire) == RendezvousState::pipelining;
+            there = moving ? std::min(bytes, rendezvous.pipelined.load(std::memory_order_acquire)) : bytes;
             return !moving || there > from;
         });
-        if (there > from) copy_out(reinterpret_cast<unsigned char *>(transfer.address) + from, receive, from, there);
+        if (there > from) copy_out(reinterpret_cast<unsigned char *>(rendezvous.address) + from, receive, from, there);
     }
 }
 
 /// Where lines migrate, those of the block are at this rank's core now: what it sends next goes there without waiting
 /// for them, and they cross over once per message, not twice. Neither of two ranks has more than one block of the
 /// other's too many.
-void Messages::keep_block(Transfer &transfer) {
-    auto bytes = static_cast<std::size_t>(transfer.bytes);
-    if (!engine.has_own_core() || bytes > ArenaHeap::keeps_pages || transfer.sender == engine.rank) return;
-    int &kept = blocks_kept_[static_cast<std::size_t>(transfer.sender)];
+void Messages::keep_block(Rendezvous &rendezvous) {
+    auto bytes = static_cast<std::size_t>(rendezvous.bytes);
+    if (!engine.has_own_core() || bytes > ArenaHeap::keeps_pages || rendezvous.sender == engine.rank) return;
+    int &kept = blocks_kept_[static_cast<std::size_t>(rendezvous.sender)];
     if (kept > 0) { // the peer may have kept one meanwhile
-        collect_parked();
+        collect_buffered();
         heed_attention();
     }
     if (kept > 0) return;
     kept++;
-    transfer.kept = 1;
-    heap_.adopt(reinterpret_cast<void *>(transfer.address), bytes);
+    rendezvous.kept = 1;
+    heap_.adopt(reinterpret_cast<void *>(rendezvous.address), bytes);
 }
 
 LinePace &Messages::pace_of(Count bytes) {
-    return is_relayed(bytes) ? relay_pace_ : ring_pace_;
+    return is_pipelined(bytes) ? pipeline_pace_ : ring_pace_;
 }
 
 /// Whether its sender may go by how quick it was that a message stayed in its buffer.
-bool Messages::may_judge(const Transfer &transfer) {
-    if (!is_relayed(transfer.bytes)) return true;
-    RingSender *back = channels.known_to(transfer.sender);
+bool Messages::may_judge(const Rendezvous &rendezvous) {
+    if (!is_pipelined(rendezvous.bytes)) return true;
+    RingSender *back = channels.known_to(rendezvous.sender);
     return !back || back->join_trial();
 }
 
-/// Hands the transfer to its sender: done for good, or because something is wanted of it.
-void Messages::hand_over(Transfer &transfer, TransferState state) {
-    int sender = transfer.sender;
-    if (transfer.notifies) {
-        transfer.state.store(state, std::memory_order_relaxed);
+/// Hands the rendezvous to its sender: done for good, or because something is wanted of it.
+void Messages::hand_over(Rendezvous &rendezvous, RendezvousState state) {
+    int sender = rendezvous.sender;
+    if (rendezvous.notifies) {
+        rendezvous.state.store(state, std::memory_order_relaxed);
         std::atomic<std::uint64_t> &first = engine.job->inbox(sender, engine.ranks)->attention;
-        std::uint64_t next = first.load(std::memory_order_relaxed), own_offset = arena_offset(&transfer);
-        do transfer.next_told = next;
+        std::uint64_t next = first.load(std::memory_order_relaxed), own_offset = arena_offset(&rendezvous);
+        do rendezvous.next_told = next;
         while (!first.compare_exchange_weak(next, own_offset, std::memory_order_release, std::memory_order_relaxed));
     } else {
-        transfer.state.store(state, std::memory_order_release);
+        rendezvous.state.store(state, std::memory_order_release);
     }
     engine.wake_rank(sender);
 }
 
 /// The last touch.
-void Messages::release(Transfer &transfer) {
-    hand_over(transfer, TransferState::done);
+void Messages::release(Rendezvous &rendezvous) {
+    hand_over(rendezvous, RendezvousState::done);
 }
 
 void Messages::finish(Receive &receive) {
@@ -327,29 +327,29 @@ void Messages::finish(Receive &receive) {
 }
 
 /// Both sides copy by calls of the kernel, chunk by chunk. False if the sender's memory may not be read.
-bool Messages::read_together(Transfer &transfer, const Receive &receive, Count bytes) {
-    share(transfer, receive, bytes);
+bool Messages::read_together(Rendezvous &rendezvous, const Receive &receive, Count bytes) {
+    share(rendezvous, receive, bytes);
     Count chunk = kernel_chunk_of(bytes);
     bool good = true;
-    Count mine = transfer.copy_chunks(bytes, chunk, [&](Count from, Count to) {
-        good = good && read_process(transfer, receive, from, to);
+    Count mine = rendezvous.copy_chunks(bytes, chunk, [&](Count from, Count to) {
+        good = good && read_process(rendezvous, receive, from, to);
         return true;
     });
     Wait::briefly([&] {
-        if (Count refused = transfer.refused.exchange(0, std::memory_order_acquire)) {
+        if (Count refused = rendezvous.refused.exchange(0, std::memory_order_acquire)) {
             Count from = refused - 1, to = std::min(from + chunk, bytes);
-            good = good && read_process(transfer, receive, from, to);
+            good = good && read_process(rendezvous, receive, from, to);
             mine += to - from;
         }
-        return transfer.copied.load(std::memory_order_acquire) == bytes - mine;
+        return rendezvous.copied.load(std::memory_order_acquire) == bytes - mine;
     });
     return good;
 }
 
 /// Bytes [from, to) out of the sender's memory by the kernel. False if it may not be read.
-bool Messages::read_process(const Transfer &transfer, const Receive &receive, Count from, Count to) {
-    if (direct_refused_) return false;
-    pid_t process = engine.records[transfer.sender].program.load(std::memory_order_relaxed);
+bool Messages::read_process(const Rendezvous &rendezvous, const Receive &receive, Count from, Count to) {
+    if (cma_refused_) return false;
+    pid_t process = engine.records[rendezvous.sender].program.load(std::memory_order_relaxed);
     for (Count done = from; done < to;) {
         std::array<iovec, 64> local;
         int pieces = 1;
@@ -358,50 +358,50 @@ bool Messages::read_process(const Transfer &transfer, const Receive &receive, Co
             local[0] = {receive.contiguous + done, static_cast<std::size_t>(covered)};
         else
             pieces = fill_segments(receive.buffer, done, to, local.data(), static_cast<int>(local.size()), covered);
-        iovec remote{reinterpret_cast<char *>(transfer.address) + done, static_cast<std::size_t>(covered)};
+        iovec remote{reinterpret_cast<char *>(rendezvous.address) + done, static_cast<std::size_t>(covered)};
         ssize_t got = process_vm_readv(process, local.data(), static_cast<unsigned long>(pieces), &remote, 1, 0);
         if (got <= 0) {
             if (got < 0 && errno == EINTR) continue;
             // Not allowed (Yama, seccomp, containers), or memory the kernel cannot read this way.
             if (errno == EPERM || errno == ENOSYS) {
-                direct_refused_ = true;
-                engine.job->inbox(engine.rank, engine.ranks)->refuses_direct.store(1, std::memory_order_relaxed);
+                cma_refused_ = true;
+                engine.job->inbox(engine.rank, engine.ranks)->refuses_cma.store(1, std::memory_order_relaxed);
             }
             return false;
         }
-        direct_granted_ = true;
+        cma_granted_ = true;
         done += got; // may be short at a page that faults; the rest is tried again
     }
     return true;
 }
 
 /// One that has come in a block: the rest follows in the same. True if there is no more that fits.
-bool Messages::take_piece(Transfer &transfer, const Receive &receive) {
-    Count from = transfer.copied.load(std::memory_order_relaxed), all = receive.completion.bytes;
-    Count to = std::min(transfer.moved.load(std::memory_order_relaxed), all);
-    void *begin = reinterpret_cast<char *>(transfer.address) - from;
+bool Messages::take_piece(Rendezvous &rendezvous, const Receive &receive) {
+    Count from = rendezvous.copied.load(std::memory_order_relaxed), all = receive.completion.bytes;
+    Count to = std::min(rendezvous.pipelined.load(std::memory_order_relaxed), all);
+    void *begin = reinterpret_cast<char *>(rendezvous.address) - from;
     copy_piece({nullptr, begin, 0}, destination_of(receive), from, to);
     if (to == all) return true;
-    hand_over(transfer, TransferState::taken_piece);
+    hand_over(rendezvous, RendezvousState::taken_piece);
     return false;
 }
 
 bool Messages::continue_fetches() {
     bool moved = false;
     for (std::size_t i = 0; i < fetches_.size();) {
-        auto [receive, transfer] = fetches_[i];
-        TransferState state = transfer->state.load(std::memory_order_acquire);
-        bool takes = state == TransferState::piece && take_piece(*transfer, *receive);
-        moved |= state == TransferState::piece;
-        if (state != TransferState::provided && !takes) {
+        auto [receive, rendezvous] = fetches_[i];
+        RendezvousState state = rendezvous->state.load(std::memory_order_acquire);
+        bool takes = state == RendezvousState::piece && take_piece(*rendezvous, *receive);
+        moved |= state == RendezvousState::piece;
+        if (state != RendezvousState::provided && !takes) {
             i++;
             continue;
         }
         fetches_[i] = fetches_.back();
         fetches_.pop_back();
-        if (state == TransferState::provided)
-            copy_piece(source_of(*transfer), destination_of(*receive), 0, receive->completion.bytes);
-        release(*transfer);
+        if (state == RendezvousState::provided)
+            copy_piece(source_of(*rendezvous), destination_of(*receive), 0, receive->completion.bytes);
+        release(*rendezvous);
         finish(*receive);
         moved = true;
     }
@@ -414,8 +414,8 @@ bool Messages::progress() {
     });
     if (!queued_ranks_.empty()) [[unlikely]]
         moved |= drain_queues();
-    for (Send *send = announced_.first(); send;) {
-        Send *next = send->announced.next;
+    for (Send *send = polled_.first(); send;) {
+        Send *next = send->outstanding_links.next;
         moved |= check(*send);
         send = next;
     }
@@ -423,7 +423,7 @@ bool Messages::progress() {
     if (!fetches_.empty()) [[unlikely]]
         moved |= continue_fetches();
     // Nothing to do: time to prepare the next message.
-    if (!moved && last_used_ && !last_used_->own_some(owned_when_idle)) last_used_ = nullptr;
+    if (!moved && last_used_ && !last_used_->prefetch_some(prefetched_when_idle)) last_used_ = nullptr;
     return moved;
 }
 

@@ -16,43 +16,43 @@ namespace {
 /// How often a sender looks for its receiver before it takes the message away into the arena and goes on: some 20
 /// microseconds where it has a core of its own; after two turns of the others where it has not.
 constexpr int looks_when_alone = 400;
-constexpr int looks_when_crowded = 2;
+constexpr int looks_when_oversubscribed = 2;
 /// A receiver that comes later than that would not have been waited for with the message in the ring: some 2
 /// microseconds. One that was late the last time is not waited for longer either.
 constexpr int looks_when_quick = 24;
 /// Larger messages wait: copying them twice costs more than most receivers are late.
-constexpr Count largest_moved = 1 << 20;
+constexpr Count largest_buffered = 1 << 20;
 /// What one sender may leave in the arena for late receivers.
-constexpr std::size_t most_moved = 64 << 20;
+constexpr std::size_t most_buffered = 64 << 20;
 
 /// What is copied into the arena between two words to the receiver, who follows.
-constexpr Count moved_at_once = 8192;
+constexpr Count pipelined_at_once = 8192;
 
-/// So many transfers are looked at in each round of progress; looking at one costs a line of the cache, as does being
+/// So many rendezvous are looked at in each round of progress; looking at one costs a line of the cache, as does being
 /// told of one, which is an atomic operation more for the receiver.
 constexpr std::size_t most_looked_at = 16;
 
 /// A message that finds no room in the arena goes in pieces of so many bytes, or fewer.
 constexpr Count largest_piece = 1 << 20;
 
-/// Copies what it can of a shared transfer. The receiver says when the last chunk has arrived.
-void help(Transfer &transfer) {
-    TypedBuffer to{reinterpret_cast<const DatatypePlan *>(transfer.to_plan),
-                   reinterpret_cast<void *>(transfer.to_address), transfer.to_count};
-    Count mine = transfer.copy_chunks(transfer.to_bytes, chunk_of(transfer.to_bytes),
-                                      [&, from = source_of(transfer)](Count begin, Count end) {
-                                          copy_piece(from, to, begin, end);
-                                          return true;
-                                      });
-    transfer.copied.fetch_add(mine, std::memory_order_release);
+/// Copies what it can of a shared rendezvous. The receiver says when the last chunk has arrived.
+void help(Rendezvous &rendezvous) {
+    TypedBuffer to{reinterpret_cast<const DatatypePlan *>(rendezvous.to_plan),
+                   reinterpret_cast<void *>(rendezvous.to_address), rendezvous.to_count};
+    Count mine = rendezvous.copy_chunks(rendezvous.to_bytes, chunk_of(rendezvous.to_bytes),
+                                        [&, from = source_of(rendezvous)](Count begin, Count end) {
+                                            copy_piece(from, to, begin, end);
+                                            return true;
+                                        });
+    rendezvous.copied.fetch_add(mine, std::memory_order_release);
 }
 
 /// Writes bytes [from, to) of a message of one block into the receiver's process. False if the kernel refuses.
-bool write_process(const Transfer &transfer, pid_t process, Count from, Count to) {
+bool write_process(const Rendezvous &rendezvous, pid_t process, Count from, Count to) {
     while (from < to) {
         auto size = static_cast<std::size_t>(to - from);
-        iovec local{reinterpret_cast<char *>(transfer.address) + from, size};
-        iovec remote{reinterpret_cast<char *>(transfer.to_address) + from, size};
+        iovec local{reinterpret_cast<char *>(rendezvous.address) + from, size};
+        iovec remote{reinterpret_cast<char *>(rendezvous.to_address) + from, size};
         ssize_t put = process_vm_writev(process, &local, 1, &remote, 1, 0);
         if (put > 0)
             from += put; // may be short at a page that faults
@@ -65,16 +65,17 @@ bool write_process(const Transfer &transfer, pid_t process, Count from, Count to
 } // namespace
 
 /// The same as help(), into another process. What has been claimed in vain is left to the receiver.
-void Messages::help_process(Transfer &transfer, int world_rank) {
+void Messages::help_process(Rendezvous &rendezvous, int world_rank) {
     if (write_refused_) return;
     pid_t process = engine.records[world_rank].program.load(std::memory_order_relaxed);
-    Count mine = transfer.copy_chunks(transfer.to_bytes, kernel_chunk_of(transfer.to_bytes), [&](Count from, Count to) {
-        if (write_process(transfer, process, from, to)) return true;
-        write_refused_ = true;
-        transfer.refused.store(from + 1, std::memory_order_release);
-        return false;
-    });
-    transfer.copied.fetch_add(mine, std::memory_order_release);
+    Count mine =
+        rendezvous.copy_chunks(rendezvous.to_bytes, kernel_chunk_of(rendezvous.to_bytes), [&](Count from, Count to) {
+            if (write_process(rendezvous, process, from, to)) return true;
+            write_refused_ = true;
+            rendezvous.refused.store(from + 1, std::memory_order_release);
+            return false;
+        });
+    rendezvous.copied.fetch_add(mine, std::memory_order_release);
 }
 
 bool Messages::send_at_once(const void *data, Count bytes, int world_rank, const MessageEnvelope &envelope) {
@@ -109,7 +110,7 @@ bool Messages::place(Send &send) {
     }
     RingSender &ring = channels.to(send.world_rank);
     auto size = static_cast<std::size_t>(send.bytes);
-    if (send.mode == SendMode::synchronous || !ring.takes(size)) return announce(send);
+    if (send.mode == SendMode::synchronous || !ring.takes(size)) return request_to_send(send);
     bool placed = send.contiguous ? ring.send_eager(send.envelope, send.contiguous, size)
                                   : ring.send_eager_filled(send.envelope, size, [&](unsigned char *place) {
                                         pack(send.buffer, 0, send.bytes, place);
@@ -122,67 +123,68 @@ bool Messages::place(Send &send) {
 }
 
 /// A receiver in another process cannot follow a plan, and may not be allowed to read this process at all.
-bool Messages::must_move(const Send &send) const {
+bool Messages::must_go_through_arena(const Send &send) const {
     if (send.world_rank == engine.rank || engine.may_dereference(send.world_rank)) return false;
     Inbox *inbox = engine.job->inbox(send.world_rank, engine.ranks);
-    return !send.contiguous || inbox->refuses_direct.load(std::memory_order_relaxed) != 0;
+    return !send.contiguous || inbox->refuses_cma.load(std::memory_order_relaxed) != 0;
 }
 
 /// It need not, but is to: with a core for each, two copies of which one follows the other may be quicker than one.
-bool Messages::relays(const Send &send) {
-    return send.mode != SendMode::synchronous && heap_.in_use() <= most_moved &&
-           channels.to(send.world_rank).relays(static_cast<std::size_t>(send.bytes));
+bool Messages::pipelines(const Send &send) {
+    return send.mode != SendMode::synchronous && heap_.in_use() <= most_buffered &&
+           channels.to(send.world_rank).pipelines(static_cast<std::size_t>(send.bytes));
 }
 
 /// Writes what there is to tell about the message. False if the arena is used up.
 bool Messages::describe(Send &send) {
-    Transfer *transfer = send.transfer = allocate_transfer();
-    if (!transfer) return false;
-    transfer->sender = engine.rank;
-    transfer->receiver = send.world_rank;
-    transfer->owner = reinterpret_cast<std::uint64_t>(&send);
-    transfer->is_parked = 0;
-    transfer->bytes = send.bytes;
-    transfer->waits = send.waits;
-    transfer->address = reinterpret_cast<std::uint64_t>(send.contiguous ? send.contiguous : send.buffer.address);
-    transfer->plan = send.contiguous ? 0 : reinterpret_cast<std::uint64_t>(send.buffer.plan);
-    transfer->count = send.buffer.count;
-    transfer->claimed.store(0, std::memory_order_relaxed);
-    transfer->copied.store(0, std::memory_order_relaxed);
-    transfer->refused.store(0, std::memory_order_relaxed);
-    transfer->moved.store(0, std::memory_order_relaxed);
-    transfer->quick = 0;
-    transfer->kept = 0;
+    Rendezvous *rendezvous = send.rendezvous = allocate_rendezvous();
+    if (!rendezvous) return false;
+    rendezvous->sender = engine.rank;
+    rendezvous->receiver = send.world_rank;
+    rendezvous->owner = reinterpret_cast<std::uint64_t>(&send);
+    rendezvous->is_buffered = 0;
+    rendezvous->bytes = send.bytes;
+    rendezvous->waits = send.waits;
+    rendezvous->address = reinterpret_cast<std::uint64_t>(send.contiguous ? send.contiguous : send.buffer.address);
+    rendezvous->plan = send.contiguous ? 0 : reinterpret_cast<std::uint64_t>(send.buffer.plan);
+    rendezvous->count = send.buffer.count;
+    rendezvous->claimed.store(0, std::memory_order_relaxed);
+    rendezvous->copied.store(0, std::memory_order_relaxed);
+    rendezvous->refused.store(0, std::memory_order_relaxed);
+    rendezvous->pipelined.store(0, std::memory_order_relaxed);
+    rendezvous->quick = 0;
+    rendezvous->kept = 0;
     return true;
 }
 
 /// False if the ring is full.
-bool Messages::announce(Send &send) {
+bool Messages::request_to_send(Send &send) {
     RingSender &ring = channels.to(send.world_rank);
     // Without room for it the receiver is told all the same. It says so if it cannot read it where it is. The block
     // comes first: the last one that this rank has kept, rather than one that its receiver is just done with.
-    void *block = must_move(send) || relays(send) ? allocate_block(send) : nullptr;
-    if (!send.transfer && !describe(send)) {
+    void *block = must_go_through_arena(send) || pipelines(send) ? allocate_block(send) : nullptr;
+    if (!send.rendezvous && !describe(send)) {
         if (block) heap_.release(block, static_cast<std::size_t>(send.bytes));
         refuse(send);
         return true;
     }
     bool moves = block != nullptr;
     bool is_tried = !moves && send.mode != SendMode::synchronous;
-    send.transfer->watched = is_tried && ring.is_watched(static_cast<std::size_t>(send.bytes));
+    send.rendezvous->watched = is_tried && ring.is_watched(static_cast<std::size_t>(send.bytes));
     // A blocking call may be asked to help with the copying: it looks.
-    send.transfer->notifies = !send.waits && looked_at_ >= most_looked_at;
+    send.rendezvous->notifies = !send.waits && looked_at_ >= most_looked_at;
     // Before anybody sees it: a quick receiver shall not claim what it cannot read.
-    send.transfer->state.store(moves ? TransferState::moving : TransferState::open, std::memory_order_relaxed);
-    if (!ring.send_direct(send.envelope, send.contiguous, static_cast<std::size_t>(send.bytes),
-                          arena_offset(send.transfer))) {
+    send.rendezvous->state.store(moves ? RendezvousState::pipelining : RendezvousState::open,
+                                 std::memory_order_relaxed);
+    if (!ring.send_request(send.envelope, send.contiguous, static_cast<std::size_t>(send.bytes),
+                           arena_offset(send.rendezvous))) {
         if (block) heap_.release(block, static_cast<std::size_t>(send.bytes));
         return false;
     }
-    ring.has_relayed(moves);
+    ring.has_pipelined(moves);
     outstanding(send);
     engine.wake_rank(send.world_rank);
-    if (moves) move_to_arena(send, block, TransferState::buffered);
+    if (moves) copy_to_arena(send, block, RendezvousState::buffered);
     return true;
 }
 
@@ -192,92 +194,94 @@ void *Messages::allocate_block(const Send &send) {
 }
 
 /// Copies the message into that block of the arena, and finishes the send. While it is `moving`, the receiver follows;
-/// while it is `wanted`, nobody else touches the transfer.
-void Messages::move_to_arena(Send &send, void *block, TransferState then) {
-    Transfer &transfer = *send.transfer;
-    TypedBuffer source = source_of(transfer);
-    transfer.address = reinterpret_cast<std::uint64_t>(block);
-    transfer.plan = 0;
-    for (Count from = 0, piece = 2048; from < send.bytes; piece = std::min(2 * piece, moved_at_once)) {
+/// while it is `wanted`, nobody else touches the rendezvous.
+void Messages::copy_to_arena(Send &send, void *block, RendezvousState then) {
+    Rendezvous &rendezvous = *send.rendezvous;
+    TypedBuffer source = source_of(rendezvous);
+    rendezvous.address = reinterpret_cast<std::uint64_t>(block);
+    rendezvous.plan = 0;
+    for (Count from = 0, piece = 2048; from < send.bytes; piece = std::min(2 * piece, pipelined_at_once)) {
         Count to = std::min(from + piece, send.bytes);
         copy_piece(source, {nullptr, block, 0}, from, to);
-        if (to < send.bytes) transfer.moved.store(to, std::memory_order_release);
+        if (to < send.bytes) rendezvous.pipelined.store(to, std::memory_order_release);
         from = to;
     }
-    transfer.state.store(then, std::memory_order_release);
+    rendezvous.state.store(then, std::memory_order_release);
     engine.wake_rank(send.world_rank);
-    if (send.mode == SendMode::synchronous && then == TransferState::buffered) {
-        // The data is away, but the receive has not begun: the send lives on until the transfer is done.
+    if (send.mode == SendMode::synchronous && then == RendezvousState::buffered) {
+        // The data is away, but the receive has not begun: the send lives on until the rendezvous is done.
         send.block = block;
         return;
     }
     no_longer_outstanding(send);
-    park(transfer, block);
+    keep_buffered(rendezvous, block);
     finish(send);
 }
 
 void Messages::outstanding(Send &send) {
-    if (send.transfer->notifies) return notifying_.append(send);
-    announced_.append(send);
+    if (send.rendezvous->notifies) return notifying_.append(send);
+    polled_.append(send);
     looked_at_++;
 }
 
 void Messages::no_longer_outstanding(Send &send) {
-    if (send.transfer->notifies) return notifying_.remove(send);
-    announced_.remove(send);
+    if (send.rendezvous->notifies) return notifying_.remove(send);
+    polled_.remove(send);
     looked_at_--;
 }
 
-/// The send is complete, and its transfer not done. `block` is nullptr if it was cancelled.
-void Messages::park(Transfer &transfer, void *block) {
-    transfer.is_parked = 1;
-    transfer.owner = reinterpret_cast<std::uint64_t>(block);
-    if (transfer.notifies) return;
-    parked_.push_back(&transfer);
+/// The send is complete, and its rendezvous not done. `block` is nullptr if it was cancelled.
+void Messages::keep_buffered(Rendezvous &rendezvous, void *block) {
+    rendezvous.is_buffered = 1;
+    rendezvous.owner = reinterpret_cast<std::uint64_t>(block);
+    if (rendezvous.notifies) return;
+    buffered_.push_back(&rendezvous);
     looked_at_++;
 }
 
 void Messages::attend(Send &send) {
-    if (send.queued || !send.transfer || send.done) return;
-    if (send.transfer->state.load(std::memory_order_relaxed) != TransferState::open) return; // the receiver is here
+    if (send.queued || !send.rendezvous || send.done) return;
+    if (send.rendezvous->state.load(std::memory_order_relaxed) != RendezvousState::open) return; // the receiver is here
     RingSender &ring = channels.to(send.world_rank);
     if (send.looks++ == 0)
-        send.most_looks = engine.crowded()       ? looks_when_crowded
-                          : ring.expects_delay() ? looks_when_quick
-                                                 : looks_when_alone;
+        send.most_looks = engine.oversubscribed() ? looks_when_oversubscribed
+                          : ring.expects_delay()  ? looks_when_quick
+                                                  : looks_when_alone;
     if (send.looks != send.most_looks) return;
-    if (send.mode == SendMode::synchronous || send.bytes > largest_moved || heap_.in_use() > most_moved) return;
+    if (send.mode == SendMode::synchronous || send.bytes > largest_buffered || heap_.in_use() > most_buffered) return;
     void *block = allocate_block(send);
     if (!block) return;
-    if (!send.transfer->claim(TransferState::moving)) return heap_.release(block, static_cast<std::size_t>(send.bytes));
+    if (!send.rendezvous->claim(RendezvousState::pipelining))
+        return heap_.release(block, static_cast<std::size_t>(send.bytes));
     ring.late(static_cast<std::size_t>(send.bytes));
-    move_to_arena(send, block, TransferState::buffered);
+    copy_to_arena(send, block, RendezvousState::buffered);
 }
 
 /// Looks after one announced send; true if it moved.
 bool Messages::check(Send &send) {
-    Transfer &transfer = *send.transfer;
-    switch (transfer.state.load(std::memory_order_acquire)) {
-    case TransferState::done:
+    Rendezvous &rendezvous = *send.rendezvous;
+    switch (rendezvous.state.load(std::memory_order_acquire)) {
+    case RendezvousState::done:
         no_longer_outstanding(send);
         if (!send.block) channels.to(send.world_rank).in_time();
-        if (transfer.watched) channels.to(send.world_rank).learn(transfer.quick != 0 && send.looks <= looks_when_quick);
-        free_transfers_.push_back(&transfer);
+        if (rendezvous.watched)
+            channels.to(send.world_rank).learn(rendezvous.quick != 0 && send.looks <= looks_when_quick);
+        free_rendezvous_.push_back(&rendezvous);
         if (send.piece > 0)
             end_pieces(send);
         else if (send.block)
-            take_back(transfer, send.block);
+            take_back(rendezvous, send.block);
         finish(send);
         return true;
-    case TransferState::shared:
+    case RendezvousState::shared:
         if (engine.may_dereference(send.world_rank))
-            help(transfer);
+            help(rendezvous);
         else
-            help_process(transfer, send.world_rank);
+            help_process(rendezvous, send.world_rank);
         return false;
-    case TransferState::wanted:
+    case RendezvousState::wanted:
         return provide(send);
-    case TransferState::taken_piece:
+    case RendezvousState::taken_piece:
         next_piece(send);
         return true;
     default:
@@ -288,7 +292,7 @@ bool Messages::check(Send &send) {
 /// The receiver is there, and cannot read the message where it is.
 bool Messages::provide(Send &send) {
     if (void *block = allocate_block(send)) {
-        move_to_arena(send, block, TransferState::provided);
+        copy_to_arena(send, block, RendezvousState::provided);
         return true;
     }
     // Without any room now, another message of this rank goes by its reserve. Its end wakes this rank.
@@ -306,21 +310,21 @@ bool Messages::begin_pieces(Send &send) {
         send.piece = send.block ? reserve_bytes : 0;
     }
     if (!send.block) return false;
-    send.transfer->address = reinterpret_cast<std::uint64_t>(send.block);
-    send.transfer->plan = 0;
+    send.rendezvous->address = reinterpret_cast<std::uint64_t>(send.block);
+    send.rendezvous->plan = 0;
     next_piece(send);
     return true;
 }
 
 /// The receiver has taken the piece before, and waits.
 void Messages::next_piece(Send &send) {
-    Transfer &transfer = *send.transfer;
-    Count from = transfer.moved.load(std::memory_order_relaxed), to = std::min(from + send.piece, send.bytes);
+    Rendezvous &rendezvous = *send.rendezvous;
+    Count from = rendezvous.pipelined.load(std::memory_order_relaxed), to = std::min(from + send.piece, send.bytes);
     TypedBuffer source = send.contiguous ? TypedBuffer{nullptr, send.contiguous, 0} : send.buffer;
     copy_piece(source, {nullptr, static_cast<char *>(send.block) - from, 0}, from, to);
-    transfer.copied.store(from, std::memory_order_relaxed);
-    transfer.moved.store(to, std::memory_order_relaxed);
-    transfer.state.store(TransferState::piece, std::memory_order_release);
+    rendezvous.copied.store(from, std::memory_order_relaxed);
+    rendezvous.pipelined.store(to, std::memory_order_relaxed);
+    rendezvous.state.store(RendezvousState::piece, std::memory_order_release);
     engine.wake_rank(send.world_rank);
 }
 
@@ -355,11 +359,11 @@ bool Messages::cancel(Send &send) {
         queue.remove(send);
         if (!queue.first()) std::erase(queued_ranks_, send.world_rank);
         send.queued = false;
-        if (send.transfer) free_transfers_.push_back(send.transfer);
+        if (send.rendezvous) free_rendezvous_.push_back(send.rendezvous);
     } else {
-        if (!send.transfer || !send.transfer->claim(TransferState::cancelled)) return false;
+        if (!send.rendezvous || !send.rendezvous->claim(RendezvousState::cancelled)) return false;
         no_longer_outstanding(send);
-        park(*send.transfer, nullptr);
+        keep_buffered(*send.rendezvous, nullptr);
     }
     send.cancelled = true;
     finish(send);
@@ -391,43 +395,43 @@ bool Messages::drain_queues() {
     return moved;
 }
 
-/// The block of a transfer that is done, unless its receiver keeps it.
-void Messages::take_back(const Transfer &transfer, void *block) {
-    auto bytes = static_cast<std::size_t>(transfer.bytes);
-    if (transfer.kept == 0) return heap_.release(block, bytes);
+/// The block of a rendezvous that is done, unless its receiver keeps it.
+void Messages::take_back(const Rendezvous &rendezvous, void *block) {
+    auto bytes = static_cast<std::size_t>(rendezvous.bytes);
+    if (rendezvous.kept == 0) return heap_.release(block, bytes);
     heap_.forget(bytes);
-    blocks_kept_[static_cast<std::size_t>(transfer.receiver)]--;
+    blocks_kept_[static_cast<std::size_t>(rendezvous.receiver)]--;
 }
 
-void Messages::collect_parked() {
-    looked_at_ -= std::erase_if(parked_, [&](Transfer *transfer) {
-        if (transfer->state.load(std::memory_order_acquire) != TransferState::done) return false;
-        collect(*transfer);
+void Messages::collect_buffered() {
+    looked_at_ -= std::erase_if(buffered_, [&](Rendezvous *rendezvous) {
+        if (rendezvous->state.load(std::memory_order_acquire) != RendezvousState::done) return false;
+        collect(*rendezvous);
         return true;
     });
 }
 
-/// A parked transfer that is done.
-void Messages::collect(Transfer &transfer) {
-    if (transfer.owner) take_back(transfer, reinterpret_cast<void *>(transfer.owner));
-    free_transfers_.push_back(&transfer);
+/// A buffered rendezvous that is done.
+void Messages::collect(Rendezvous &rendezvous) {
+    if (rendezvous.owner) take_back(rendezvous, reinterpret_cast<void *>(rendezvous.owner));
+    free_rendezvous_.push_back(&rendezvous);
 }
 
-/// Looks after the transfers this rank has been told of; true if there were any.
+/// Looks after the rendezvous this rank has been told of; true if there were any.
 bool Messages::heed_attention() {
     std::atomic<std::uint64_t> &first = engine.job->inbox(engine.rank, engine.ranks)->attention;
     if (first.load(std::memory_order_relaxed) == 0) [[likely]]
         return false;
     std::uint64_t told = first.exchange(0, std::memory_order_acquire);
     while (told != 0) {
-        auto *transfer = arena_pointer<Transfer>(told);
-        told = transfer->next_told; // before the transfer is given out again
-        if (transfer->is_parked) {
-            collect(*transfer);
-        } else if (Send &send = *reinterpret_cast<Send *>(transfer->owner); !check(send)) {
+        auto *rendezvous = arena_pointer<Rendezvous>(told);
+        told = rendezvous->next_told; // before the rendezvous is given out again
+        if (rendezvous->is_buffered) {
+            collect(*rendezvous);
+        } else if (Send &send = *reinterpret_cast<Send *>(rendezvous->owner); !check(send)) {
             // There was no memory for what is wanted: it is looked at from now on. Its receiver waits for this side.
             notifying_.remove(send);
-            transfer->notifies = 0;
+            rendezvous->notifies = 0;
             outstanding(send);
         }
     }
@@ -435,17 +439,17 @@ bool Messages::heed_attention() {
 }
 
 /// nullptr if the arena is used up.
-Transfer *Messages::allocate_transfer() {
-    if (!parked_.empty()) collect_parked();
-    if (free_transfers_.empty()) {
+Rendezvous *Messages::allocate_rendezvous() {
+    if (!buffered_.empty()) collect_buffered();
+    if (free_rendezvous_.empty()) {
         constexpr std::size_t at_once = 32;
-        auto *made = static_cast<Transfer *>(arena_allocate(at_once * sizeof(Transfer)));
+        auto *made = static_cast<Rendezvous *>(arena_allocate(at_once * sizeof(Rendezvous)));
         if (!made) return nullptr;
-        for (std::size_t i = 0; i < at_once; i++) free_transfers_.push_back(made + i);
+        for (std::size_t i = 0; i < at_once; i++) free_rendezvous_.push_back(made + i);
     }
-    Transfer *transfer = free_transfers_.back();
-    free_transfers_.pop_back();
-    return transfer;
+    Rendezvous *rendezvous = free_rendezvous_.back();
+    free_rendezvous_.pop_back();
+    return rendezvous;
 }
 
 } // namespace volley

@@ -2,7 +2,7 @@
 /// Cartesian grids and graphs (MPI 5.0, chapter 8); distributed graphs are in distributed_graph.cpp. Processes keep
 /// the ranks they have: on one host no order is better than another.
 #include "abi/functions.h"
-#include "core/agreement.h"
+#include "core/context_allocation.h"
 #include "core/error.h"
 #include "core/new_communicator.h"
 #include "core/topology.h"

@@ -35,7 +35,7 @@ std::string describe_end(int rank, const std::string &program, const RankRecord 
     } else {
         text += " ended with status " + std::to_string(WEXITSTATUS(wait_status));
     }
-    const std::uint32_t function = record.activity.function.load(std::memory_order_relaxed);
+    const std::uint32_t function = record.call_status.function.load(std::memory_order_relaxed);
     if (function != 0) return text + " in " + function_name(function);
     if (state == RankState::started) return text + " before MPI_Init";
     if (state == RankState::initialised) return text + " without MPI_Finalize";

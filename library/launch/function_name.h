@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What the numbers of functions in a rank's Activity mean.
+/// What the numbers of functions in a rank's CallStatus mean.
 #pragma once
 
 #include "abi/function_names.h"

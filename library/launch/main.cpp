@@ -11,9 +11,9 @@
 #include "boot/error.h"
 #include "boot/settings.h"
 #include "launch/command_line.h"
-#include "launch/host.h"
 #include "launch/plan.h"
 #include "launch/process.h"
+#include "launch/rank_host.h"
 #include "launch/supervisor.h"
 
 namespace {
@@ -56,7 +56,7 @@ int run(const Plan &plan, bool label) {
         streams.push_back({input.rank_end(rank), output.output_of(rank), output.error_of(rank)});
     std::vector<pid_t> hosts;
     for (std::uint32_t space = 1; space <= plan.spaces.size(); ++space)
-        hosts.push_back(start_host(plan, arena, space, common, streams));
+        hosts.push_back(start_rank_host(plan, arena, space, common, streams));
     for (int rank = 0; rank < plan.ranks(); ++rank)
         if (!plan.of_rank(rank).shared)
             start_process(plan, arena, rank, common, streams[static_cast<std::size_t>(rank)]);

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t chunk_bytes = 64 * 1024; ///< what a pipe holds
 constexpr std::size_t longest_line_bytes = 1 << 20;
 constexpr std::size_t most_pending_bytes = 4 << 20;
-constexpr std::chrono::milliseconds patience{200};
+constexpr std::chrono::milliseconds wait_policy{200};
 
 bool is_writable(int descriptor) {
     pollfd one = {descriptor, POLLOUT, 0};
@@ -183,7 +183,7 @@ std::optional<Clock::time_point> Output::deadline() const {
     if (!person_) return earliest;
     for (const auto &stream : streams_)
         if (const auto since = stream->unfinished_since())
-            if (!earliest || *since + patience < *earliest) earliest = *since + patience;
+            if (!earliest || *since + wait_policy < *earliest) earliest = *since + wait_policy;
     return earliest;
 }
 
@@ -192,7 +192,7 @@ void Output::advance(const std::vector<pollfd> &watched) {
         if (watched[first_watched_ + index].revents != 0) watched_[index]->advance();
     const auto now = Clock::now();
     for (const auto &stream : streams_)
-        if (const auto since = stream->unfinished_since(); person_ && since && now - *since >= patience)
+        if (const auto since = stream->unfinished_since(); person_ && since && now - *since >= wait_policy)
             stream->flush(false);
     output_.advance();
     error_.advance();

@@ -22,7 +22,7 @@ constexpr std::size_t stack_bytes = 16 * 1024;
 alignas(16) char anchor_stack[stack_bytes];
 
 /// Processes that do not die of SIGKILL hang in the kernel; waiting longer would not help.
-constexpr std::chrono::milliseconds patience{500};
+constexpr std::chrono::milliseconds wait_policy{500};
 
 /// In memory shared with mpiexec, which waits meanwhile: no C library.
 int become_leader(void *) {
@@ -56,7 +56,7 @@ void ProcessGroup::signal(int number) const {
 }
 
 void ProcessGroup::end_all(pid_t group) {
-    const auto deadline = std::chrono::steady_clock::now() + patience;
+    const auto deadline = std::chrono::steady_clock::now() + wait_policy;
     kill(-group, SIGKILL);
     while (true) {
         const pid_t ended = waitpid(-1, nullptr, WNOHANG);

@@ -38,7 +38,7 @@ void wake(RankRecord &record) {
 Supervisor::Supervisor(const Plan &plan, Arena &arena, const Signals &signals, const ProcessGroup &group, Input &input,
                        Output &output, std::vector<pid_t> hosts)
     : plan_(plan), arena_(arena), signals_(signals), group_(group), input_(input), output_(output),
-      hosts_(std::move(hosts)), ended_(static_cast<std::size_t>(plan.ranks())) {}
+      rank_hosts_(std::move(hosts)), ended_(static_cast<std::size_t>(plan.ranks())) {}
 
 int Supervisor::run() {
     while (any_running()) {
@@ -83,12 +83,12 @@ void Supervisor::take_signals() {
             reap();
         else if (*number == view_signal)
             begin_view();
-        else if (hosts_.empty())
+        else if (rank_hosts_.empty())
             pass_on(*number);
         else
             held_signals_.push_back(*number);
     }
-    if (hosts_.empty())
+    if (rank_hosts_.empty())
         for (const int number : std::exchange(held_signals_, {})) pass_on(number);
 }
 
@@ -113,7 +113,7 @@ void Supervisor::reap() {
     int wait_status = 0;
     for (pid_t process = waitpid(-1, &wait_status, WNOHANG); process > 0;
          process = waitpid(-1, &wait_status, WNOHANG)) {
-        if (std::find(hosts_.begin(), hosts_.end(), process) != hosts_.end())
+        if (std::find(rank_hosts_.begin(), rank_hosts_.end(), process) != rank_hosts_.end())
             host_ended(process, wait_status);
         else if (const auto rank = rank_of(process))
             rank_ended(*rank, wait_status);
@@ -122,7 +122,7 @@ void Supervisor::reap() {
 }
 
 void Supervisor::host_ended(pid_t host, int wait_status) {
-    std::erase(hosts_, host);
+    std::erase(rank_hosts_, host);
     if (shell_status(wait_status) == 0) return;
     if (WIFSIGNALED(wait_status) && !ending_ && asked_to_end_.empty())
         output_.message("the process that places ranks was ended by signal " + std::to_string(WTERMSIG(wait_status)) +
@@ -175,7 +175,8 @@ void Supervisor::check_waiting_for_lost() {
         if (!is_running(rank)) continue;
         const RankRecord &record = arena_.record(rank);
         const RankState state = record.state;
-        if (state != RankState::initialised && (state != RankState::started || record.activity.function == 0)) continue;
+        if (state != RankState::initialised && (state != RankState::started || record.call_status.function == 0))
+            continue;
         if (asked_to_end_.empty())
             output_.message(
                 describe_end(*lost_, program_of(*lost_), arena_.record(*lost_), RankState::started, lost_status_) +
@@ -251,7 +252,7 @@ bool Supervisor::is_running(int rank) const {
 }
 
 bool Supervisor::any_running() const {
-    if (!hosts_.empty()) return true;
+    if (!rank_hosts_.empty()) return true;
     // A rank without a process was not started, because its host failed.
     for (int rank = 0; rank < plan_.ranks(); ++rank)
         if (is_running(rank) && arena_.record(rank).process != 0) return true;

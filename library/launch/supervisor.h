@@ -56,7 +56,7 @@ class Supervisor {
     const ProcessGroup &group_;
     Input &input_;
     Output &output_;
-    std::vector<pid_t> hosts_;
+    std::vector<pid_t> rank_hosts_;
     std::vector<bool> ended_;       ///< by rank; the arena's states could be overwritten by a wild rank
     std::vector<int> held_signals_; ///< until all ranks are there to get them
     std::vector<pollfd> watched_;

@@ -95,7 +95,7 @@ std::vector<int> others_in(const Snapshot &snapshot, const RankView &rank, std::
 
 /// How far a rank is in a communicator's collective operations, counted as the wait does.
 std::uint32_t begun(const CommunicatorView &entry, WaitKind kind) {
-    return kind == WaitKind::meeting ? entry.meetings : entry.collectives;
+    return kind == WaitKind::round ? entry.rounds : entry.collectives;
 }
 
 /// "; rank 1 is in MPI_Bcast instead": ranks at the same place in the order of operations, but in another one.
@@ -132,9 +132,9 @@ Dependence collective(const Snapshot &snapshot, const RankView &rank) {
     const auto operation = collective_of(rank);
     if (operation && operation->root >= 0) dependence.what = "with root " + std::to_string(operation->root) + " ";
     dependence.what += "on " + snapshot.communicator_name(wait.context);
-    const bool needs_all = wait.kind == WaitKind::meeting || synchronises(function);
+    const bool needs_all = wait.kind == WaitKind::round || synchronises(function);
     const bool one_message = wait.kind == WaitKind::step && !synchronises(function);
-    if (wait.world_peer >= 0 && (wait.kind == WaitKind::meeting || one_message)) {
+    if (wait.world_peer >= 0 && (wait.kind == WaitKind::round || one_message)) {
         // Who else is missing does not matter: this is the one it needs next.
         dependence.on = {wait.world_peer};
         dependence.what += " for " + ranks_text(dependence.on);
@@ -152,7 +152,7 @@ Dependence collective(const Snapshot &snapshot, const RankView &rank) {
 }
 
 /// All ranks of the job have to come to MPI_Init, and to MPI_Finalize.
-Dependence meeting(const Snapshot &snapshot, const RankView &rank) {
+Dependence round(const Snapshot &snapshot, const RankView &rank) {
     const std::string name = function_name(rank.function);
     const bool ends = name == "MPI_Finalize";
     Dependence dependence;
@@ -214,7 +214,7 @@ std::optional<CollectiveView> collective_of(const RankView &rank) {
         if (!is_collective(rank.function)) return CollectiveView{wait.context, -1};
         [[fallthrough]];
     case WaitKind::collective:
-    case WaitKind::meeting:
+    case WaitKind::round:
         return CollectiveView{wait.collective, wait.root < 0 ? -1 : wait.root};
     default:
         return std::nullopt;
@@ -224,7 +224,7 @@ std::optional<CollectiveView> collective_of(const RankView &rank) {
 Dependence dependence_of(const Snapshot &snapshot, const RankView &rank) {
     const WaitView &wait = rank.wait;
     const std::string name = function_name(rank.function);
-    if (name == "MPI_Init" || name == "MPI_Init_thread" || name == "MPI_Finalize") return meeting(snapshot, rank);
+    if (name == "MPI_Init" || name == "MPI_Init_thread" || name == "MPI_Finalize") return round(snapshot, rank);
     switch (wait.kind) {
     case WaitKind::receive:
         return receive(snapshot, rank);
@@ -232,7 +232,7 @@ Dependence dependence_of(const Snapshot &snapshot, const RankView &rank) {
         return send(snapshot, rank);
     case WaitKind::step:
     case WaitKind::collective:
-    case WaitKind::meeting:
+    case WaitKind::round:
         return collective(snapshot, rank);
     case WaitKind::one_of:
         return one_of(snapshot, rank);

@@ -94,16 +94,16 @@ class Json {
     }
     void quote(std::string_view text) {
         text_ += '"';
-        for (char letter : text) {
-            if (letter == '"' || letter == '\\') {
+        for (char message : text) {
+            if (message == '"' || message == '\\') {
                 text_ += '\\';
-                text_ += letter;
-            } else if (static_cast<unsigned char>(letter) < ' ') {
+                text_ += message;
+            } else if (static_cast<unsigned char>(message) < ' ') {
                 char escape[8];
-                std::snprintf(escape, sizeof escape, "\\u%04x", static_cast<unsigned>(letter));
+                std::snprintf(escape, sizeof escape, "\\u%04x", static_cast<unsigned>(message));
                 text_ += escape;
             } else {
-                text_ += letter;
+                text_ += message;
             }
         }
         text_ += '"';

@@ -13,7 +13,7 @@
 namespace volley::view {
 namespace {
 
-/// What of a rank's Activity means something now; the rest is empty.
+/// What of a rank's CallStatus means something now; the rest is empty.
 struct TaskFields {
     std::string function;
     std::optional<int> peer, world_peer, tag, root;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/snapshot.h"
 
-#include "boot/ledger.h"
+#include "boot/status_page.h"
 #include "core/job_shared.h"
-#include "reach/ring.h"
 #include "tools/process_info.h"
+#include "transport/shm/ring.h"
 #include "wait/clock.h"
 
 #include <unistd.h>
@@ -109,24 +109,24 @@ class Look {
         rank.space = record.space;
         rank.program_base = record.program_base;
         rank.interpreter_base = record.interpreter_base;
-        const Activity &activity = record.activity;
-        rank.function = activity.function.load(relaxed);
-        rank.wait = wait_of(activity);
-        rank.wait.count = activity.count.load(relaxed);
-        rank.wait.datatype = activity.datatype.load(relaxed);
-        rank.wait.since_ns = activity.since_ns.load(relaxed);
-        rank.wait.collective = activity.collective.load(relaxed);
-        rank.wait.root = activity.root.load(relaxed);
+        const CallStatus &call_status = record.call_status;
+        rank.function = call_status.function.load(relaxed);
+        rank.wait = wait_of(call_status);
+        rank.wait.count = call_status.count.load(relaxed);
+        rank.wait.datatype = call_status.datatype.load(relaxed);
+        rank.wait.since_ns = call_status.since_ns.load(relaxed);
+        rank.wait.collective = call_status.collective.load(relaxed);
+        rank.wait.root = call_status.root.load(relaxed);
         if (rank.wait.kind == WaitKind::one_of) {
-            rank.wait.requests = activity.requests.load(relaxed);
+            rank.wait.requests = call_status.requests.load(relaxed);
             for (std::size_t i = 0; i < std::min<std::size_t>(rank.wait.requests, most_alternatives); i++)
-                rank.wait.alternatives.push_back(wait_of(activity.alternatives[i]));
+                rank.wait.alternatives.push_back(wait_of(call_status.alternatives[i]));
         }
         judge(rank, record.state.load(relaxed));
-        if (std::uint64_t offset = record.ledger.load(relaxed)) take_ledger(rank, offset);
+        if (std::uint64_t offset = record.status_page.load(relaxed)) take_status_page(rank, offset);
     }
 
-    /// What an Activity and an Alternative have in common.
+    /// What an CallStatus and an Alternative have in common.
     template <class Published> WaitView wait_of(const Published &published) const {
         WaitView wait;
         wait.kind = published.kind.load(relaxed);
@@ -163,13 +163,13 @@ class Look {
                 .steps = queue.steps.load(relaxed)};
     }
 
-    void take_ledger(RankView &rank, std::uint64_t offset) {
-        auto ledger = reader_.read<Ledger>(offset);
-        if (!ledger) return;
-        rank.thread_level = ledger->thread_level.load(relaxed);
-        rank.posted = queue_of(ledger->posted);
-        rank.unexpected = queue_of(ledger->unexpected);
-        for (const LedgerMessage &message : ledger->messages) {
+    void take_status_page(RankView &rank, std::uint64_t offset) {
+        auto status_page = reader_.read<StatusPage>(offset);
+        if (!status_page) return;
+        rank.thread_level = status_page->thread_level.load(relaxed);
+        rank.posted = queue_of(status_page->posted);
+        rank.unexpected = queue_of(status_page->unexpected);
+        for (const UnexpectedEntry &message : status_page->messages) {
             const std::uint64_t arrived = message.arrived_ns.load(relaxed);
             const int source = message.source.load(relaxed);
             if (arrived == 0 || !is_rank(source)) continue;
@@ -182,18 +182,18 @@ class Look {
                                         .on_its_way = false,
                                         .at_sender = message.at_sender.load(relaxed) != 0});
         }
-        take_communicators(rank, ledger->communicators);
-        std::uint64_t next = ledger->communicators.next.load(relaxed);
+        take_communicators(rank, status_page->communicators);
+        std::uint64_t next = status_page->communicators.next.load(relaxed);
         for (int pages = 0; next != 0 && pages < most_pages; pages++) {
-            auto page = reader_.read<LedgerPage>(next);
+            auto page = reader_.read<CommunicatorPage>(next);
             if (!page) return;
             take_communicators(rank, *page);
             next = page->next.load(relaxed);
         }
     }
 
-    static void take_communicators(RankView &rank, const LedgerPage &page) {
-        for (const LedgerCommunicator &entry : page.communicators) {
+    static void take_communicators(RankView &rank, const CommunicatorPage &page) {
+        for (const CommunicatorEntry &entry : page.communicators) {
             if (entry.size.load(relaxed) <= 0) continue;
             rank.communicators.push_back({.context = entry.context.load(relaxed),
                                           .size = entry.size.load(relaxed),
@@ -201,7 +201,7 @@ class Look {
                                           .own_group = entry.own_group.load(relaxed),
                                           .peer_group = entry.peer_group.load(relaxed),
                                           .collectives = entry.collectives.load(relaxed),
-                                          .meetings = entry.meetings.load(relaxed),
+                                          .rounds = entry.rounds.load(relaxed),
                                           .name = printable(entry.name.data(), entry.name.size())});
         }
     }
@@ -232,7 +232,7 @@ class Look {
                                         .bytes = static_cast<std::int64_t>(slot->bytes()),
                                         .age_seconds = std::nullopt,
                                         .on_its_way = true,
-                                        .at_sender = slot->kind() == MessageKind::direct});
+                                        .at_sender = slot->kind() == MessageKind::request});
         }
     }
 

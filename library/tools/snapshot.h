@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// One look at a running job: all that its ranks publish (boot/job.h, boot/ledger.h, reach/ring.h), copied and made
-/// sense of.
+/// One look at a running job: all that its ranks publish (boot/job.h, boot/status_page.h, transport/shm/ring.h), copied
+/// and made sense of.
 ///
 /// Read with pread from the arena's file, not mapped: holes stay holes, and a job that ends meanwhile is a short read
 /// and no signal. Ranks go on while they are read, so what is here may not fit together; nobody may rely on it.
@@ -31,7 +31,7 @@ enum class Doing {
 /// "computing", "waiting"...
 const char *text_of(Doing doing);
 
-/// As in Activity.
+/// As in CallStatus.
 struct WaitView {
     WaitKind kind = WaitKind::unknown;
     int peer = -1;
@@ -47,11 +47,11 @@ struct WaitView {
     std::vector<WaitView> alternatives; ///< these
 };
 
-/// As in LedgerCommunicator.
+/// As in CommunicatorEntry.
 struct CommunicatorView {
     std::uint32_t context;
     int size, rank, own_group, peer_group;
-    std::uint32_t collectives, meetings;
+    std::uint32_t collectives, rounds;
     std::string name;
 };
 

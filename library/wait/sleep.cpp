@@ -36,7 +36,7 @@ constexpr std::int64_t waker_is_late_ns = 200'000'000;
 // one), and a rank that waits a millisecond shall use no CPU.
 constexpr std::int64_t spin_ns = 50'000;
 constexpr std::int64_t yield_ns = 500'000;
-constexpr std::int64_t crowded_yield_ns = 200'000;
+constexpr std::int64_t oversubscribed_yield_ns = 200'000;
 
 /// A yield with nobody else to run is a system call of 0.2 to 0.4 us; with two switches between, 1.5 us and more.
 constexpr std::int64_t switch_ns = 600;
@@ -56,8 +56,8 @@ void wake_sleepers(RankRecord &rank) {
     syscall(SYS_futex, &rank.wake, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
-Patience Patience::for_job(std::uint32_t ranks_on_host, std::uint32_t cpus) {
-    if (ranks_on_host > cpus) return {.spin_until_ns = 0, .yield_until_ns = crowded_yield_ns};
+WaitPolicy WaitPolicy::for_job(std::uint32_t ranks_on_host, std::uint32_t cpus) {
+    if (ranks_on_host > cpus) return {.spin_until_ns = 0, .yield_until_ns = oversubscribed_yield_ns};
     return {.spin_until_ns = spin_ns, .yield_until_ns = yield_ns};
 }
 

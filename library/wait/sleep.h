@@ -60,13 +60,13 @@ inline void wake(RankRecord &rank, FenceKind kind) {
 }
 
 /// Durations of the stages of waiting, in nanoseconds since the wait began.
-struct Patience {
+struct WaitPolicy {
     std::int64_t spin_until_ns;  ///< with a pause between looks
     std::int64_t yield_until_ns; ///< giving the core to others between looks; then sleep
 
     /// With a core for every rank spinning is free and fastest. With more ranks than cores a spin only keeps
     /// the awaited rank from running, so yield at once; and sleep soon, as every yield wakes a waiter in vain.
-    static Patience for_job(std::uint32_t ranks_on_host, std::uint32_t cpus);
+    static WaitPolicy for_job(std::uint32_t ranks_on_host, std::uint32_t cpus);
 };
 
 /// Whether others want this rank's core. With more ranks than cores a spin keeps another from running; where none is
@@ -93,10 +93,11 @@ extern CoreWatch core_watch;
 
 /// One wait from its first unsuccessful look to success.
 ///
-///     for (Wait wait(mine, patience, fences); !ready(); wait.step(ready, lock)) {}
+///     for (Wait wait(mine, wait_policy, fences); !ready(); wait.step(ready, lock)) {}
 class Wait {
   public:
-    Wait(RankRecord &own, const Patience &patience, FenceKind kind) : own_(own), patience_(patience), kind_(kind) {}
+    Wait(RankRecord &own, const WaitPolicy &wait_policy, FenceKind kind)
+        : own_(own), policy_(wait_policy), kind_(kind) {}
 
     /// Lets some time pass. `ready` is asked again between announcing sleep and sleeping, and must see
     /// everything that was delivered before; it may have side effects (it is the progress function).
@@ -105,8 +106,8 @@ class Wait {
         bool others = lock.contended();
         if (++looks_ < looks_before_clock && !others) return spins() ? pause() : yield();
         std::int64_t waited = waited_ns();
-        if (waited < patience_.spin_until_ns && !others) return pause();
-        if (waited < patience_.yield_until_ns) {
+        if (waited < policy_.spin_until_ns && !others) return pause();
+        if (waited < policy_.yield_until_ns) {
             if (!others) return yield();
             auto depth = lock.give_away();
             yield();
@@ -149,7 +150,7 @@ class Wait {
     static constexpr int looks_before_yield = 16; ///< with more ranks than cores, where this core is free
 
     bool spins() const {
-        return patience_.spin_until_ns > 0 || (core_watch.is_free() && looks_ % looks_before_yield != 0);
+        return policy_.spin_until_ns > 0 || (core_watch.is_free() && looks_ % looks_before_yield != 0);
     }
     static void pause() {
 #if defined(__x86_64__)
@@ -170,7 +171,7 @@ class Wait {
     void note_lost_wake_up(std::uint32_t seen);
 
     RankRecord &own_;
-    const Patience &patience_;
+    const WaitPolicy &policy_;
     FenceKind kind_;
     int looks_ = 0;
     std::int64_t began_ns_ = 0;

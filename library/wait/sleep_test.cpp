@@ -13,8 +13,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// A patience that sleeps at the first chance, so that every wait goes through the dangerous part.
-constexpr Patience hasty{.spin_until_ns = 0, .yield_until_ns = 0};
+/// A wait_policy that sleeps at the first chance, so that every wait goes through the dangerous part.
+constexpr WaitPolicy hasty{.spin_until_ns = 0, .yield_until_ns = 0};
 
 struct NoLock {
     static bool contended() {
@@ -66,10 +66,10 @@ TEST(Sleep, NoWakeUpIsLostWithTheSendersFence) {
     EXPECT_LE(lost_wake_ups(FenceKind::sender, 50000), 2);
 }
 
-TEST(Sleep, CrowdedRanksDoNotSpin) {
-    EXPECT_EQ(Patience::for_job(8, 2).spin_until_ns, 0);
-    EXPECT_GT(Patience::for_job(2, 2).spin_until_ns, 0);
-    EXPECT_LT(Patience::for_job(2, 2).yield_until_ns, 1'000'000) << "after a millisecond a waiting rank uses no CPU";
+TEST(Sleep, OversubscribedRanksDoNotSpin) {
+    EXPECT_EQ(WaitPolicy::for_job(8, 2).spin_until_ns, 0);
+    EXPECT_GT(WaitPolicy::for_job(2, 2).spin_until_ns, 0);
+    EXPECT_LT(WaitPolicy::for_job(2, 2).yield_until_ns, 1'000'000) << "after a millisecond a waiting rank uses no CPU";
 }
 
 } // namespace

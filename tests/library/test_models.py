@@ -31,7 +31,7 @@ def test_no_interleaving_loses_a_wake_up_and_the_model_would_notice(tmp_path: Pa
 
 @needs_spin
 def test_a_sender_that_waits_for_room_is_woken_and_the_model_would_notice(tmp_path: Path) -> None:
-    model = LIBRARY / "reach" / "room.pml"
+    model = LIBRARY / "transport" / "shm" / "room.pml"
     assert errors_found(model, tmp_path) == 0
     for mistake in ("-DNEVER_WAKES", "-DWAKES_SELDOM", "-DNO_BARRIER"):
         assert errors_found(model, tmp_path, mistake) == 1, mistake

@@ -59,11 +59,11 @@ def test_hydra_lets_ranks_of_sessions_end_one_after_the_other(family: str, mpi_p
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two processors")
 @pytest.mark.parametrize("family", ["mpich", "impi-rt"])
 def test_ranks_that_hydra_binds_have_a_core_each(family: str, mpi_program: MpiProgram) -> None:
-    """Not only those of rank 0 count; only ranks with a core each relay messages, and so send them at once."""
+    """Not only those of rank 0 count; only ranks with a core each pipeline messages, and so send them at once."""
     program = mpi_program(FOLDER / "eager_limit.cpp")
     binding = ("-bind-to", "core") if family == "mpich" else ("-genv", "I_MPI_PIN", "1")
-    relaying = ("-genv", "VOLLEY_RELAY_LIMIT", 50000)
-    outcome = run(hydra(family), *binding, *relaying, "-n", 2, program, 50000, "learns")
+    pipelining = ("-genv", "VOLLEY_PIPELINE_LIMIT", 50000)
+    outcome = run(hydra(family), *binding, *pipelining, "-n", 2, program, 50000, "learns")
     assert outcome.returncode == 0, outcome.stderr
 
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Messages that are relayed through blocks of the arena, in both directions, in one, and in turns of them, while
+/// Messages that are pipelined through blocks of the arena, in both directions, in one, and in turns of them, while
 /// little of the arena is left: blocks may go over to those who have read them, but they must not get lost.
 #include "../check.h"
 

@@ -5,7 +5,8 @@
 ///     random_program SEED SECONDS
 ///
 /// All ranks draw the same rounds from the seed. Within a round each goes through the messages in the same order, so
-/// that blocking calls cannot wait for each other in a circle. Every byte is checked. The longest call is printed.
+/// that blocking calls cannot wait for each other in a participants. Every byte is checked. The longest call is
+/// printed.
 #include "../check.h"
 
 #include <algorithm>

@@ -30,7 +30,7 @@ def test_messages_that_both_ranks_copy_one_behind_the_other(
     source: str, eager_limit: int | str, ranks: int, mode: str, mpi_program: MpiProgram, mpirun: MpiRun
 ) -> None:
     """With a core for each rank, as the library believes; without an eager limit it also learns to leave some be."""
-    cores, limits = ("VOLLEY_CPUS", ranks), ("VOLLEY_EAGER_LIMIT", eager_limit, "-genv", "VOLLEY_RELAY_LIMIT", 1000000)
+    cores, limits = ("VOLLEY_CPUS", ranks), ("VOLLEY_EAGER_LIMIT", eager_limit, "-genv", "VOLLEY_PIPELINE_LIMIT", 1000000)
     program = mpi_program(FOLDER / f"{source}.cpp")
     mpirun("--ranks", mode, "-genv", *cores, "-genv", *limits, "-n", ranks, program)
 
@@ -40,7 +40,7 @@ def test_messages_that_both_ranks_copy_one_behind_the_other(
 def test_blocks_of_relayed_messages_are_used_again(
     ranks: int, mode: str, mpi_program: MpiProgram, mpirun: MpiRun
 ) -> None:
-    limits = ("VOLLEY_EAGER_LIMIT", 64, "-genv", "VOLLEY_RELAY_LIMIT", 1000000)
+    limits = ("VOLLEY_EAGER_LIMIT", 64, "-genv", "VOLLEY_PIPELINE_LIMIT", 1000000)
     program = mpi_program(FOLDER / "blocks.cpp")
     mpirun("--ranks", mode, "-genv", "VOLLEY_CPUS", ranks, "-genv", *limits, "-n", ranks, program)
 
@@ -91,18 +91,18 @@ def test_the_limits_are_what_mpiexec_tells_and_can_be_set(mode: str, mpi_program
         """The largest message that goes through a ring, and the one that goes through a block (0: none does)."""
         lines = mpirun("--ranks", mode, *options, "--settings", check=False).stdout.splitlines()
         values = dict(line.split()[0].split("=") for line in lines)
-        return [int(values["VOLLEY_EAGER_LIMIT"]), int(values["VOLLEY_RELAY_LIMIT"])]
+        return [int(values["VOLLEY_EAGER_LIMIT"]), int(values["VOLLEY_PIPELINE_LIMIT"])]
 
     program = mpi_program(FOLDER / "eager_limit.cpp")
     assert told() in ([[8192, 0], [4096, 524288]] if mode == "shared" else [[16384, 0], [4096, 2097152]])  # or AMD's
-    # Both ranks have a core, so that messages are relayed if that is quicker on this machine.
+    # Both ranks have a core, so that messages are pipelined if that is quicker on this machine.
     learns = ("learns",) if told()[1] else ()
     mpirun("--ranks", mode, "-genv", "VOLLEY_CPUS", 2, "-n", 2, program, max(told()), *learns)
     for limit in (0, 1000, 40000, 1048576):
         options = ("-genv", "VOLLEY_EAGER_LIMIT", limit)
         assert told(*options) == [limit, 0]
         mpirun("--ranks", mode, *options, "-n", 2, program, limit)
-    options = ("-genv", "VOLLEY_RELAY_LIMIT", 50000)
+    options = ("-genv", "VOLLEY_PIPELINE_LIMIT", 50000)
     assert told(*options)[1] == 50000
     mpirun("--ranks", mode, "-genv", "VOLLEY_CPUS", 2, *options, "-n", 2, program, 50000, "learns")
 

@@ -27,7 +27,7 @@ int main(int count, char **arguments) {
     auto *there = reinterpret_cast<std::atomic<int> *>(reinterpret_cast<char *>(rank.arena) + rank.arena->memory);
     if (state == "initialised") rank.record().state = volley::RankState::initialised;
     if (state == "finalised") rank.record().state = volley::RankState::finalised;
-    if (state == "waiting" && rank.number != ending) rank.record().activity.function = 1;
+    if (state == "waiting" && rank.number != ending) rank.record().call_status.function = 1;
     ++*there;
     while (*there != rank.ranks) sched_yield();
     if (rank.number != ending) {
@@ -35,7 +35,7 @@ int main(int count, char **arguments) {
         std::signal(SIGTERM, SIG_IGN); // so that it takes SIGKILL
         while (true) pause();
     }
-    if (count > 5) rank.record().activity.function = static_cast<std::uint32_t>(std::atoi(arguments[5]));
+    if (count > 5) rank.record().call_status.function = static_cast<std::uint32_t>(std::atoi(arguments[5]));
     if (how == "signal") kill(getpid(), number);
     if (how == "overflow") {
         char bottom = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "launch/host.h"
+#include "launch/rank_host.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -142,8 +142,8 @@ int run_host(const Plan &plan, const Arena &arena, std::uint32_t space, const Ra
 
 } // namespace
 
-pid_t start_host(const Plan &plan, const Arena &arena, std::uint32_t space, const RankStart &common,
-                 const std::vector<StandardStreams> &streams) {
+pid_t start_rank_host(const Plan &plan, const Arena &arena, std::uint32_t space, const RankStart &common,
+                      const std::vector<StandardStreams> &streams) {
     const pid_t host = fork();
     if (host < 0) throw system_error("cannot start the process that places ranks");
     if (host == 0) _exit(run_host(plan, arena, space, common, streams));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/agreement.h"
+#include "core/context_allocation.h"
 
 #include "collective/area.h"
 #include "core/contexts.h"
@@ -32,12 +32,12 @@ TermsOfBoth draw_for_both(int local_size, int remote_size) {
     return {};
 }
 
-int settle(Communicator &made, const Terms &terms) {
-    if (terms.context == 0) return no_context();
-    made.settle(terms.context);
-    if (made.is_inter()) made.local_communicator = Communicator::make(made.local(), nullptr, terms.local_context);
+int settle(Communicator &made, const AllocatedContext &allocated) {
+    if (allocated.context == 0) return no_context();
+    made.settle(allocated.context);
+    if (made.is_inter()) made.local_communicator = Communicator::make(made.local(), nullptr, allocated.local_context);
     Communicator &intra = made.is_inter() ? *made.local_communicator : made;
-    intra.area = terms.area != 0 ? arena_pointer<CollectiveArea>(terms.area) : nullptr;
+    intra.area = allocated.area != 0 ? arena_pointer<CollectiveArea>(allocated.area) : nullptr;
     return MPI_SUCCESS;
 }
 
@@ -59,79 +59,83 @@ std::vector<int> tree_children(int index, int size) {
     return children;
 }
 
-Agreement::Agreement(Communicator &made, Circle circle, std::optional<Bridge> bridge)
-    : made_(made), circle_(std::move(circle)), bridge_(bridge) {
-    communicator = bridge_ ? &bridge_->carrier : &circle_.carrier; // whose error handler is asked
+ContextAllocation::ContextAllocation(Communicator &made, Participants participants,
+                                     std::optional<RemoteRoot> remote_root)
+    : made_(made), participants_(std::move(participants)), remote_root_(remote_root) {
+    communicator = remote_root_ ? &remote_root_->carrier : &participants_.carrier; // whose error handler is asked
     made_.retain();
-    circle_.carrier.retain();
-    if (bridge_) bridge_->carrier.retain();
-    if (circle_.index == 0)
+    participants_.carrier.retain();
+    if (remote_root_) remote_root_->carrier.retain();
+    if (participants_.index == 0)
         begin_as_root();
     else
-        receive_from({circle_.carrier, circle_.members[static_cast<std::size_t>(tree_parent(circle_.index))],
-                      circle_.tag, Traffic::collective});
-    engine.enlist(*this);
-    advance();
+        receive_from({participants_.carrier,
+                      participants_.members[static_cast<std::size_t>(tree_parent(participants_.index))],
+                      participants_.tag, Traffic::collective});
+    engine.register_hook(*this);
+    progress();
 }
 
-Agreement::~Agreement() {
+ContextAllocation::~ContextAllocation() {
     Communicator::release(made_);
-    Communicator::release(circle_.carrier);
-    if (bridge_) Communicator::release(bridge_->carrier);
+    Communicator::release(participants_.carrier);
+    if (remote_root_) Communicator::release(remote_root_->carrier);
 }
 
-void Agreement::begin_as_root() {
-    if (!bridge_) {
-        terms_.context = draw_context(made_.size());
-    } else if (bridge_->draws) {
+void ContextAllocation::begin_as_root() {
+    if (!remote_root_) {
+        allocated_.context = draw_context(made_.size());
+    } else if (remote_root_->draws) {
         auto [local, remote] = draw_for_both(made_.size(), made_.peers());
-        terms_ = local;
+        allocated_ = local;
         remote_terms_ = remote;
-        send_to({bridge_->carrier, bridge_->peer, bridge_->tag, Traffic::collective}, remote_terms_);
+        send_to({remote_root_->carrier, remote_root_->peer, remote_root_->tag, Traffic::collective}, remote_terms_);
     } else {
-        return receive_from({bridge_->carrier, bridge_->peer, bridge_->tag, Traffic::collective});
+        return receive_from({remote_root_->carrier, remote_root_->peer, remote_root_->tag, Traffic::collective});
     }
     send_on();
 }
 
-void Agreement::receive_from(const Address &from) {
+void ContextAllocation::receive_from(const Address &from) {
     receipt_ = start_receive(Data::bytes(&received_, sizeof received_), from);
 }
 
-void Agreement::send_to(const Address &to, const Terms &terms) {
-    sends_.push_back(start_send(Data::bytes(&terms, sizeof terms), to));
+void ContextAllocation::send_to(const Address &to, const AllocatedContext &allocated) {
+    sends_.push_back(start_send(Data::bytes(&allocated, sizeof allocated), to));
 }
 
-void Agreement::take_receipt() {
+void ContextAllocation::take_receipt() {
     completion.error = receipt_->finish();
     receipt_->dispose();
     receipt_ = nullptr;
-    terms_ = received_;
+    allocated_ = received_;
     send_on();
 }
 
-void Agreement::send_on() {
-    if (circle_.index == 0 && terms_.context != 0) terms_.area = draw_area(made_.local());
-    for (int child : tree_children(circle_.index, static_cast<int>(circle_.members.size())))
-        send_to({circle_.carrier, circle_.members[static_cast<std::size_t>(child)], circle_.tag, Traffic::collective},
-                terms_);
+void ContextAllocation::send_on() {
+    if (participants_.index == 0 && allocated_.context != 0) allocated_.area = draw_area(made_.local());
+    for (int child : tree_children(participants_.index, static_cast<int>(participants_.members.size())))
+        send_to({participants_.carrier, participants_.members[static_cast<std::size_t>(child)], participants_.tag,
+                 Traffic::collective},
+                allocated_);
 }
 
-void Agreement::advance() {
+void ContextAllocation::progress() {
     if (receipt_ && receipt_->is_complete()) take_receipt();
     if (receipt_ || !std::ranges::all_of(sends_, &Request::is_complete)) return;
-    engine.withdraw(*this);
+    engine.remove_hook(*this);
     for (Request *sent : sends_) {
         if (int code = sent->finish(); code != MPI_SUCCESS) completion.error = code;
         sent->dispose();
     }
     sends_.clear();
-    if (int code = settle(made_, terms_); code != MPI_SUCCESS) completion.error = code;
+    if (int code = settle(made_, allocated_); code != MPI_SUCCESS) completion.error = code;
     complete();
 }
 
-int agree(Communicator &made, Agreement::Circle circle, std::optional<Agreement::Bridge> bridge) {
-    auto *agreement = new Agreement(made, std::move(circle), bridge);
+int allocate_context(Communicator &made, ContextAllocation::Participants participants,
+                     std::optional<ContextAllocation::RemoteRoot> remote_root) {
+    auto *agreement = new ContextAllocation(made, std::move(participants), remote_root);
     wait_for(*agreement);
     int code = agreement->finish();
     agreement->dispose();
@@ -149,7 +153,7 @@ int make_subset(Communicator &parent, const std::vector<int> &members, Communica
     Group *group = Group::make(std::move(world_ranks));
     made = Communicator::make_unsettled(*group, nullptr);
     Group::release(*group);
-    int code = agree(*made, {parent, members, static_cast<int>(own - members.begin()), tag});
+    int code = allocate_context(*made, {parent, members, static_cast<int>(own - members.begin()), tag});
     if (code != MPI_SUCCESS) Communicator::release(*std::exchange(made, nullptr));
     return code;
 }

@@ -19,7 +19,7 @@
 namespace volley {
 
 /// What is agreed on: plain data, sent as bytes.
-struct Terms {
+struct AllocatedContext {
     std::uint32_t context = 0;       ///< 0: there was none left
     std::uint32_t local_context = 0; ///< of an intercommunicator's local communicator
     std::uint64_t area = 0;          ///< offset of the CollectiveArea of the (local) communicator, or 0
@@ -31,12 +31,12 @@ std::uint64_t draw_area(const Group &group);
 /// In the one process that draws for both groups of an intercommunicator, of so many processes or 0 (not known yet):
 /// the contexts of it and of both local communicators. All are 0 if there are not as many.
 struct TermsOfBoth {
-    Terms local, remote;
+    AllocatedContext local, remote;
 };
 TermsOfBoth draw_for_both(int local_size, int remote_size);
 
 /// Gives a communicator made without context what was agreed on. An error code.
-int settle(Communicator &made, const Terms &terms);
+int settle(Communicator &made, const AllocatedContext &allocated);
 
 /// The tag of the next collective operation on `communicator`: its ranks must ask equally often.
 int next_collective_tag(Communicator &communicator);
@@ -47,61 +47,62 @@ int tree_parent(int index);
 std::vector<int> tree_children(int index, int size);
 
 /// A communicator without context, until it is agreed on: the request of MPI_Comm_idup, and inside the library
-/// what agree() waits for.
-class Agreement final : public Request, private Progressive {
+/// what allocate_context() waits for.
+class ContextAllocation final : public Request, private ProgressHook {
   public:
     /// Who takes part: ranks of `carrier`, an intracommunicator. All name the same ones in the same order.
-    struct Circle {
+    struct Participants {
         Communicator &carrier;
         std::vector<int> members;
         int index; ///< of this process in `members`
         int tag;
     };
     /// The way to the other group's root: `peer` of `carrier`, an intercommunicator.
-    struct Bridge {
+    struct RemoteRoot {
         Communicator &carrier;
         int peer;
         int tag;
         bool draws; ///< this group's root draws the contexts, for both groups
     };
 
-    /// `made` (by Communicator::make_unsettled) may be used when the request is complete. A bridge is needed where
+    /// `made` (by Communicator::make_unsettled) may be used when the request is complete. A remote_root is needed where
     /// `made` is an intercommunicator.
-    Agreement(Communicator &made, Circle circle, std::optional<Bridge> bridge);
+    ContextAllocation(Communicator &made, Participants participants, std::optional<RemoteRoot> remote_root);
 
     const char *name() const override {
         return "MPI_Comm_idup";
     }
     /// Where all of a communicator take part, it is a collective operation like others.
     WaitingFor about() const override {
-        Communicator &carrier = circle_.carrier;
-        if (static_cast<int>(circle_.members.size()) != carrier.size()) return {};
+        Communicator &carrier = participants_.carrier;
+        if (static_cast<int>(participants_.members.size()) != carrier.size()) return {};
         return {.peer = MPI_ANY_SOURCE,
-                .tag = circle_.tag,
+                .tag = participants_.tag,
                 .context = carrier.context(Traffic::collective),
                 .kind = WaitKind::collective};
     }
 
   private:
-    ~Agreement() override;
-    void advance() override;
+    ~ContextAllocation() override;
+    void progress() override;
     void begin_as_root();
     void take_receipt();
     void send_on();
-    void send_to(const Address &to, const Terms &terms);
+    void send_to(const Address &to, const AllocatedContext &allocated);
     void receive_from(const Address &from);
 
     Communicator &made_;
-    Circle circle_;
-    std::optional<Bridge> bridge_;
-    Terms terms_, remote_terms_;
-    Terms received_;
+    Participants participants_;
+    std::optional<RemoteRoot> remote_root_;
+    AllocatedContext allocated_, remote_terms_;
+    AllocatedContext received_;
     Request *receipt_ = nullptr;
     std::vector<Request *> sends_;
 };
 
 /// Waits for the agreement. An error code.
-int agree(Communicator &made, Agreement::Circle circle, std::optional<Agreement::Bridge> bridge = std::nullopt);
+int allocate_context(Communicator &made, ContextAllocation::Participants participants,
+                     std::optional<ContextAllocation::RemoteRoot> remote_root = std::nullopt);
 
 /// Collective over `parent`, an intracommunicator: the communicator of `members`, ranks of the parent, in that
 /// order; nullptr in processes that are not among them (`members` may be anything else there). An error code.

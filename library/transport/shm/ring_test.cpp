@@ -18,13 +18,13 @@ struct FreeAligned {
     }
 };
 
-std::unique_ptr<RingHead, FreeAligned> make_ring(std::uint32_t slots, std::uint32_t bytes, std::uint32_t window = ~0u,
-                                                 std::uint32_t beside = 0) {
+std::unique_ptr<RingHead, FreeAligned> make_ring(std::uint32_t slots, std::uint32_t bytes,
+                                                 std::uint32_t span_limit = ~0u, std::uint32_t beside = 0) {
     std::size_t size = RingHead::footprint(slots, bytes, beside);
     void *memory = std::aligned_alloc(cache_line, size);
     std::memset(memory, 0, size);
     auto *ring = static_cast<RingHead *>(memory);
-    ring->construct(slots, bytes, beside, window);
+    ring->construct(slots, bytes, beside, span_limit);
     return std::unique_ptr<RingHead, FreeAligned>(ring);
 }
 
@@ -55,18 +55,18 @@ TEST(Ring, OnlyFreeRoomIsOwnedAhead) {
     auto sent = message(1000, 1);
     auto send = [&] { return sender.send_eager({.tag = 0, .context = 0, .source = 0}, sent.data(), sent.size()); };
     ASSERT_TRUE(send());
-    EXPECT_TRUE(sender.own_some(owned_when_idle)) << "the rest of as large a message";
-    EXPECT_TRUE(sender.own_some(owned_when_idle));
-    EXPECT_FALSE(sender.own_some(owned_when_idle));
+    EXPECT_TRUE(sender.prefetch_some(prefetched_when_idle)) << "the rest of as large a message";
+    EXPECT_TRUE(sender.prefetch_some(prefetched_when_idle));
+    EXPECT_FALSE(sender.prefetch_some(prefetched_when_idle));
     while (send()) {} // the last took what was free
     for (int i = 0; i < 10; i++)
-        EXPECT_TRUE(sender.own_some(owned_when_idle)) << "what has not been received stays where it is";
+        EXPECT_TRUE(sender.prefetch_some(prefetched_when_idle)) << "what has not been received stays where it is";
     Slot *slot = receiver.front();
     ASSERT_EQ(contents(receiver, slot), sent);
     (void)receiver.release(slot);
-    EXPECT_TRUE(sender.own_some(owned_when_idle));
-    EXPECT_TRUE(sender.own_some(owned_when_idle));
-    EXPECT_FALSE(sender.own_some(owned_when_idle)) << "all of it";
+    EXPECT_TRUE(sender.prefetch_some(prefetched_when_idle));
+    EXPECT_TRUE(sender.prefetch_some(prefetched_when_idle));
+    EXPECT_FALSE(sender.prefetch_some(prefetched_when_idle)) << "all of it";
 }
 
 TEST(Ring, AReceiverThatIsCloseBehindKeepsItSmall) {
@@ -227,13 +227,13 @@ TEST(Ring, AnAnnouncedMessageCarriesAddressAndTransfer) {
     RingSender sender(ring.get());
     RingReceiver receiver(ring.get());
     char buffer[4];
-    ASSERT_TRUE(sender.send_direct({.tag = 1, .context = 2, .source = 3}, buffer, std::size_t{1} << 40, 4096));
+    ASSERT_TRUE(sender.send_request({.tag = 1, .context = 2, .source = 3}, buffer, std::size_t{1} << 40, 4096));
     Slot *slot = receiver.front();
     ASSERT_NE(slot, nullptr);
-    EXPECT_EQ(slot->kind(), MessageKind::direct);
+    EXPECT_EQ(slot->kind(), MessageKind::request);
     EXPECT_EQ(slot->bytes(), std::uint64_t{1} << 40);
-    EXPECT_EQ(slot->direct.address, reinterpret_cast<std::uint64_t>(buffer));
-    EXPECT_EQ(slot->direct.transfer, 4096u);
+    EXPECT_EQ(slot->request.address, reinterpret_cast<std::uint64_t>(buffer));
+    EXPECT_EQ(slot->request.rendezvous, 4096u);
 }
 
 TEST(Ring, AReceiverThatWasLateIsGivenAChanceNowAndThen) {

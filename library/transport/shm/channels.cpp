@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "reach/channels.h"
+#include "transport/shm/channels.h"
 
 #include "core/engine.h"
 
@@ -18,7 +18,7 @@ constexpr int few_ranks = 8;
 
 /// So much of a ring of bytes stays in both cores' first-level caches, and goes from one to the other (Zen 4, half a
 /// ping-pong of 1 KiB: 0.24 us all over 64 KiB, 0.17 in these). How it is elsewhere has not been measured.
-constexpr std::uint32_t window_where_lines_migrate = 8192;
+constexpr std::uint32_t span_limit_where_lines_migrate = 8192;
 
 /// Where in its first page a ring may begin: after so many lines, and fewer.
 constexpr std::size_t ring_places = 16;
@@ -46,7 +46,7 @@ void Channels::prepare(JobShared &job, int rank, int ranks) {
     bytes_ = std::clamp(524288u / crowd, 4096u, 65536u);
     if (auto limit = engine.settings.eager_limit) bytes_ = std::max(bytes_, std::bit_ceil(4 * *limit));
     slots_ = std::clamp(1024u / crowd, 16u, 128u);
-    if (lines_migrate) beside_ = std::min<std::uint32_t>(tidied_later, slots_ / 4 * cache_line);
+    if (lines_migrate) beside_ = std::min<std::uint32_t>(reclaimed_later, slots_ / 4 * cache_line);
     senders_.assign(static_cast<std::size_t>(ranks), RingSender());
     receivers_.clear();
     discovered_.assign(static_cast<std::size_t>(ranks), false);
@@ -59,13 +59,14 @@ bool Channels::make(int world_rank) {
     auto *block = static_cast<char *>(arena_allocate(shift + RingHead::footprint(slots_, bytes_, beside_)));
     if (!block) return false;
     auto *ring = reinterpret_cast<RingHead *>(block + shift);
-    ring->construct(slots_, bytes_, beside_, lines_migrate ? window_where_lines_migrate : bytes_);
+    ring->construct(slots_, bytes_, beside_, lines_migrate ? span_limit_where_lines_migrate : bytes_);
     make_pages_of(ring);
     bool readable = world_rank == rank_ || engine.may_dereference(world_rank);
     RingSender &sender = senders_[static_cast<std::size_t>(world_rank)];
     sender = RingSender(ring, engine.settings.eager_limit_to(readable), engine.has_own_core());
     if (readable && world_rank != rank_ && engine.has_own_core() && !engine.settings.eager_limit) sender.try_in_place();
-    if (world_rank != rank_ && engine.has_own_core()) sender.relay_up_to(engine.settings.relay_limit_to(readable));
+    if (world_rank != rank_ && engine.has_own_core())
+        sender.pipeline_up_to(engine.settings.pipeline_limit_to(readable));
     Inbox *inbox = job_->inbox(world_rank, ranks_);
     inbox->ring(static_cast<std::size_t>(rank_)).store(arena_offset(ring), std::memory_order_release);
     inbox->rings.fetch_add(1, std::memory_order_release);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/job_shared.h"
-#include "reach/ring.h"
+#include "transport/shm/ring.h"
 
 #include <cstdint>
 #include <vector>
@@ -59,7 +59,7 @@ class Channels {
             }
         }
         if (!any)
-            for (Receiver &receiver : receivers_) receiver.ring.tidy();
+            for (Receiver &receiver : receivers_) receiver.ring.reclaim_room();
         return any;
     }
 

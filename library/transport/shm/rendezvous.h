@@ -16,10 +16,10 @@
 ///       │                            (the receiver may follow it there)
 ///       └──sender cancels──> cancelled ──receiver meets it──> done
 ///
-/// A sender looks at a few of its transfers in each round of progress. Of the others it is told, as soon as they want
+/// A sender looks at a few of its rendezvous in each round of progress. Of the others it is told, as soon as they want
 /// something of it or are done: rounds cost what is active, not what is under way.
 ///
-/// A transfer may be moving from the start. Else the claim (a compare-and-swap from open) decides: after the
+/// A rendezvous may be moving from the start. Else the claim (a compare-and-swap from open) decides: after the
 /// receiver's, the sender's buffer stays untouched until done; after the sender's, the receiver never looks at that
 /// buffer. So a sender whose receiver is late can take its message away into the arena and go on.
 #pragma once
@@ -32,7 +32,7 @@
 
 namespace volley {
 
-enum class TransferState : std::uint32_t {
+enum class RendezvousState : std::uint32_t {
     open,
     taken,
     shared,
@@ -40,7 +40,7 @@ enum class TransferState : std::uint32_t {
     provided,
     piece,
     taken_piece,
-    moving,
+    pipelining,
     buffered,
     cancelled,
     done,
@@ -65,26 +65,26 @@ constexpr std::int64_t chunk_of(std::int64_t bytes) {
 }
 
 /// Two lines, of which the receiver reads both, lie where processors fetch lines in pairs.
-struct alignas(2 * cache_line) Transfer {
-    // Written by the sender before it announces the transfer, or before it stores moved, buffered or provided.
-    std::uint64_t address;  ///< of the data: the sender's buffer, or a block of the arena
-    std::uint64_t plan;     ///< address of the sender's DatatypePlan; 0: one block of memory
-    std::int64_t count;     ///< elements of that plan
-    std::int64_t bytes;     ///< of the message
-    std::int32_t sender;    ///< rank in the job
-    std::int32_t receiver;  ///< likewise
-    std::uint8_t waits;     ///< the sender does nothing but wait for this: it can help to copy
-    std::uint8_t watched;   ///< it might as well have gone through the ring (reach/in_place.h): was that better?
-    std::uint8_t notifies;  ///< the sender does not look at it: it is to be told (Inbox::attention)
-    std::uint8_t is_parked; ///< the sender's own: the send is complete, `owner` is a block of the arena or 0
-    std::uint64_t owner;    ///< the sender's own: address of its Send, or as is_parked says
+struct alignas(2 * cache_line) Rendezvous {
+    // Written by the sender before it announces the rendezvous, or before it stores moved, buffered or provided.
+    std::uint64_t address; ///< of the data: the sender's buffer, or a block of the arena
+    std::uint64_t plan;    ///< address of the sender's DatatypePlan; 0: one block of memory
+    std::int64_t count;    ///< elements of that plan
+    std::int64_t bytes;    ///< of the message
+    std::int32_t sender;   ///< rank in the job
+    std::int32_t receiver; ///< likewise
+    std::uint8_t waits;    ///< the sender does nothing but wait for this: it can help to copy
+    std::uint8_t watched;  ///< it might as well have gone through the ring (transport/shm/in_place.h): was that better?
+    std::uint8_t notifies; ///< the sender does not look at it: it is to be told (Inbox::attention)
+    std::uint8_t is_buffered; ///< the sender's own: the send is complete, `owner` is a block of the arena or 0
+    std::uint64_t owner;      ///< the sender's own: address of its Send, or as is_buffered says
 
-    alignas(cache_line) std::atomic<TransferState> state;
+    alignas(cache_line) std::atomic<RendezvousState> state;
     std::uint32_t quick; ///< written by the receiver before it stores done, if watched
     std::uint32_t kept;  ///< the same, if buffered: the receiver keeps the block
     /// While moving: so many bytes are in the arena, where `address` says. The receiver may copy them on already.
     /// Of a piece: where it ends in the message.
-    std::atomic<std::int64_t> moved;
+    std::atomic<std::int64_t> pipelined;
 
     // Written by the receiver before it stores shared: where the data goes, for a sender that helps.
     std::uint64_t to_address;
@@ -98,13 +98,13 @@ struct alignas(2 * cache_line) Transfer {
     std::atomic<std::int64_t> refused;
 
     /// The sender's or the receiver's claim.
-    bool claim(TransferState wanted_state) {
-        TransferState expected = TransferState::open;
+    bool claim(RendezvousState wanted_state) {
+        RendezvousState expected = RendezvousState::open;
         return state.compare_exchange_strong(expected, wanted_state, std::memory_order_acq_rel,
                                              std::memory_order_acquire);
     }
 
-    /// Both sides, of a shared transfer: calls `copy(from, to)` for chunks until all are given out, or until it says
+    /// Both sides, of a shared rendezvous: calls `copy(from, to)` for chunks until all are given out, or until it says
     /// that it could not; returns how many bytes were copied.
     template <class Copy> std::int64_t copy_chunks(std::int64_t all, std::int64_t chunk, Copy &&copy) {
         std::int64_t mine = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What a rank publishes besides its Activity, for mpitask and mpimsg: its communicators, and the messages that have
+/// What a rank publishes besides its CallStatus, for mpitask and mpimsg: its communicators, and the messages that have
 /// arrived and that nobody has received yet.
 ///
 /// Plain data in the arena, written by its rank alone with relaxed stores and read from outside at any time: a
@@ -15,7 +15,7 @@
 namespace volley {
 
 /// A message that waits for its receive.
-struct LedgerMessage {
+struct UnexpectedEntry {
     std::atomic<std::uint64_t> arrived_ns; ///< CLOCK_MONOTONIC_COARSE; 0: the entry is free. Written last.
     std::atomic<std::int64_t> bytes;
     std::atomic<std::int32_t> source; ///< rank in the job
@@ -24,23 +24,23 @@ struct LedgerMessage {
     std::atomic<std::uint32_t> at_sender; ///< 1: only announced, its data is still at the sender
 };
 
-inline constexpr std::size_t ledger_name_bytes = 64;
+inline constexpr std::size_t status_name_bytes = 64;
 
 /// A communicator this rank is in. A group is named by its first member's rank in the job: the ranks of a context
 /// are those that have an entry with it, and the two sides of an intercommunicator are told apart by their groups.
-struct LedgerCommunicator {
+struct CommunicatorEntry {
     std::atomic<std::int32_t> size; ///< of the own group; 0: the entry is free. Written last.
     std::atomic<std::uint32_t> context;
     std::atomic<std::int32_t> rank;
     std::atomic<std::int32_t> own_group, peer_group; ///< equal in an intracommunicator
     std::atomic<std::uint32_t> collectives;          ///< collective operations begun on it, by messages
-    std::atomic<std::uint32_t> meetings;             ///< begun on it, for those without messages
-    std::array<char, ledger_name_bytes> name;        ///< cut; empty: it has none
+    std::atomic<std::uint32_t> rounds;               ///< begun on it, for those without messages
+    std::array<char, status_name_bytes> name;        ///< cut; empty: it has none
 };
 
 /// Communicators, some at a time.
-struct LedgerPage {
-    std::array<LedgerCommunicator, 16> communicators;
+struct CommunicatorPage {
+    std::array<CommunicatorEntry, 16> communicators;
     std::atomic<std::uint64_t> next; ///< offset of another page, or 0
 };
 
@@ -52,12 +52,12 @@ struct LedgerQueue {
     std::atomic<std::uint64_t> steps;          ///< in those: entries stepped over, and places of an index looked at
 };
 
-struct alignas(cache_line) Ledger {
+struct alignas(cache_line) StatusPage {
     std::atomic<std::int32_t> thread_level; ///< as MPI_Query_thread gives it
     LedgerQueue posted;                     ///< receives that wait for messages
     LedgerQueue unexpected;                 ///< messages that wait for receives; those beyond 64 are only counted
-    alignas(cache_line) std::array<LedgerMessage, 64> messages;
-    LedgerPage communicators;
+    alignas(cache_line) std::array<UnexpectedEntry, 64> messages;
+    CommunicatorPage communicators;
 };
 
 } // namespace volley

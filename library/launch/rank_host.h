@@ -18,7 +18,7 @@ namespace volley::launch {
 /// Starts the host of one address space (a number from 1) in a process of its own; returns its process id.
 /// It ends with status 0 once all its ranks are started, and otherwise says why not. `common` has what is the
 /// same for all ranks; `streams` is by rank. Throws Error.
-pid_t start_host(const Plan &plan, const Arena &arena, std::uint32_t space, const RankStart &common,
-                 const std::vector<StandardStreams> &streams);
+pid_t start_rank_host(const Plan &plan, const Arena &arena, std::uint32_t space, const RankStart &common,
+                      const std::vector<StandardStreams> &streams);
 
 } // namespace volley::launch

@@ -23,8 +23,8 @@
 #pragma once
 
 #include "boot/job.h"
-#include "reach/in_place.h"
-#include "reach/lines.h"
+#include "transport/shm/in_place.h"
+#include "transport/shm/lines.h"
 
 #include <algorithm>
 #include <array>
@@ -39,28 +39,29 @@ namespace volley {
 /// for their lines one after the other, and the core has room for those of two or three messages only (windows of 64
 /// MPI_Isend and MPI_Irecv of 8 bytes: 128 ns per message without, 72 with). Nearer ones the receiver is looking at.
 /// Not where lines migrate: there windows are as fast without, and half a ping-pong takes 0.29 us instead of 0.30.
-inline constexpr std::uint64_t slots_owned_ahead = 4;
+inline constexpr std::uint64_t slots_prefetched_ahead = 4;
 
 /// What a slot says of its message; the values are part of the layout.
 enum class MessageKind : std::uint8_t {
-    eager = 1,  ///< the payload is here: in the slot, or in the ring of bytes
-    direct = 2, ///< only announced: the payload is where the Transfer says
-    beside = 3, ///< the payload is here: behind the slot
+    eager = 1,   ///< the payload is here: in the slot, or in the ring of bytes
+    request = 2, ///< only announced: the payload is where the Rendezvous says
+    beside = 3,  ///< the payload is here: behind the slot
 };
 
 inline constexpr std::size_t inline_bytes = 40;
 
-/// How much of the next payload's room is owned ahead (reach/lines.h) at once, and at a time while the rank waits. A
-/// core has some sixteen places for lines under way; with more than these, what it wants to read meanwhile has to wait
-/// (bench/messages.cpp: all at once, 1 KiB takes 0.42 us instead of 0.38, and exchanged by both 0.80 instead of 0.60).
-inline constexpr std::size_t owned_when_sent = 2 * cache_line;
-inline constexpr std::size_t owned_when_idle = 8 * cache_line;
+/// How much of the next payload's room is owned ahead (transport/shm/lines.h) at once, and at a time while the rank
+/// waits. A core has some sixteen places for lines under way; with more than these, what it wants to read meanwhile has
+/// to wait (bench/messages.cpp: all at once, 1 KiB takes 0.42 us instead of 0.38, and exchanged by both 0.80 instead of
+/// 0.60).
+inline constexpr std::size_t prefetched_when_sent = 2 * cache_line;
+inline constexpr std::size_t prefetched_when_idle = 8 * cache_line;
 
 /// Payloads up to there may lie beside their slot, and their room is tidied when the receiver waits or has its next
 /// message, so that what it sends first need not wait for these lines (Zen 4, half a ping-pong of 64 B: 0.111 us
 /// instead of 0.136, of 512 B 0.145 instead of 0.161). Larger ones are taken over while they are copied; beside their
 /// slots they would use up the ring (streams of 1 KiB: 160 ns a message instead of 130).
-inline constexpr std::size_t tidied_later = 512;
+inline constexpr std::size_t reclaimed_later = 512;
 
 struct alignas(cache_line) Slot {
     std::atomic<std::uint32_t> turn; ///< turn_of(position) once the rest is written
@@ -74,9 +75,9 @@ struct alignas(cache_line) Slot {
         std::array<unsigned char, inline_bytes> payload;
         std::uint64_t payload_position; ///< in the ring of bytes, for eager messages above inline_bytes
         struct {
-            std::uint64_t address;  ///< where the sender's data begins; a hint
-            std::uint64_t transfer; ///< offset in the arena of the Transfer (reach/transfer.h)
-        } direct;
+            std::uint64_t address;    ///< where the sender's data begins; a hint
+            std::uint64_t rendezvous; ///< offset in the arena of the Rendezvous (transport/shm/rendezvous.h)
+        } request;
     };
 
     MessageKind kind() const {
@@ -106,7 +107,7 @@ struct alignas(cache_line) RingHead {
     std::uint32_t slots; ///< a power of two
     std::uint32_t bytes; ///< of the second ring, a multiple of cache_line and a power of two
     /// Of the second ring no more than this is used as long as the receiver is close behind the sender.
-    std::uint32_t window;
+    std::uint32_t span_limit;
     /// Payloads up to there may lie beside their slots; whole cache lines, of no more than a quarter of the slots.
     std::uint32_t beside;
     /// Positions up to which the receiver has given room back; written by it alone.
@@ -136,7 +137,7 @@ struct alignas(cache_line) RingHead {
         slots = slot_count;
         bytes = byte_count;
         beside = most_beside;
-        window = std::min(most_used, byte_count);
+        span_limit = std::min(most_used, byte_count);
     }
 };
 static_assert(sizeof(RingHead) == 3 * cache_line);
@@ -154,7 +155,7 @@ class RingSender {
     /// `eager_limit`: no larger message is to be sent so; `apart`: the receiver runs on another core.
     explicit RingSender(RingHead *ring = nullptr, std::uint32_t eager_limit = ~0u, bool apart = true)
         : ring_(ring), eager_limit_(ring ? std::min(eager_limit, ring->bytes / 4) : 0), copied_limit_(eager_limit_),
-          apart_(apart), beside_(ring ? ring->beside : 0), window_(ring ? ring->window : 0) {}
+          apart_(apart), beside_(ring ? ring->beside : 0), span_limit_(ring ? ring->span_limit : 0) {}
 
     bool exists() const {
         return ring_ != nullptr;
@@ -169,11 +170,11 @@ class RingSender {
         return size <= eager_limit_ && !stays(size);
     }
     /// It is to be copied to where both ranks can reach it, though the ring does not take it.
-    bool relays(std::size_t size) const {
+    bool pipelines(std::size_t size) const {
         return size > eager_limit_ && size <= copied_limit_ && !stays(size);
     }
     /// From now on, messages up to there are.
-    void relay_up_to(std::uint32_t limit) {
+    void pipeline_up_to(std::uint32_t limit) {
         copied_limit_ = std::max(eager_limit_, limit);
     }
     /// It may be copied or stay in the sender's buffer, whichever is found to be quicker.
@@ -185,16 +186,16 @@ class RingSender {
         learns_ = true;
     }
     /// What became of the last message that the ring did not take.
-    void has_relayed(bool relayed) {
-        has_relayed_ = relayed;
+    void has_pipelined(bool pipelined) {
+        has_pipelined_ = pipelined;
     }
-    /// The peer tries messages that stay in its buffer. True if it may go by how quick they are: where one side relays
-    /// and the other does not, the buffer that a message comes into has been read by who sent it, if it is the one that
-    /// was sent before, and so the relayed messages pay for what is won (256 KiB: 33 us back and forth, where both ways
-    /// alike take 18 or 21).
+    /// The peer tries messages that stay in its buffer. True if it may go by how quick they are: where one side
+    /// pipelines and the other does not, the buffer that a message comes into has been read by who sent it, if it is
+    /// the one that was sent before, and so the pipelined messages pay for what is won (256 KiB: 33 us back and forth,
+    /// where both ways alike take 18 or 21).
     bool join_trial() {
         in_place_.join();
-        return !has_relayed_;
+        return !has_pipelined_;
     }
     bool is_watched(std::size_t size) {
         return is_tried(size) && in_place_.is_watched();
@@ -245,7 +246,7 @@ class RingSender {
                 return false;
             unsigned char *payload = ring_->payload(at);
             fill(payload);
-            if (size <= handed_down && apart_) hand_down(payload, size);
+            if (size <= most_demoted && apart_) demote(payload, size);
             // Not before: the slot's line, which the receiver has, holds up what is stored after it.
             slot->payload_position = at;
         }
@@ -256,27 +257,29 @@ class RingSender {
     }
 
     /// Announces a message that stays in the sender's buffer. `address` is where it begins, for a receiver that
-    /// wants to fetch it early; the Transfer has the truth.
-    bool send_direct(const MessageEnvelope &envelope, const void *address, std::size_t size, std::uint64_t transfer) {
+    /// wants to fetch it early; the Rendezvous has the truth.
+    bool send_request(const MessageEnvelope &envelope, const void *address, std::size_t size,
+                      std::uint64_t rendezvous) {
         Slot *slot = claim();
         if (!slot) [[unlikely]]
             return false;
-        slot->direct.address = reinterpret_cast<std::uint64_t>(address);
-        slot->direct.transfer = transfer;
-        publish(slot, envelope, MessageKind::direct, size);
+        slot->request.address = reinterpret_cast<std::uint64_t>(address);
+        slot->request.rendezvous = rendezvous;
+        publish(slot, envelope, MessageKind::request, size);
         if (is_tried(size)) in_place_.count(size);
         return true;
     }
 
     /// Owns at most so many bytes more of where the next payload will lie, as far as they are free by now. False if
     /// there are none left.
-    bool own_some(std::size_t most) {
-        if (own_from_ >= own_until_) return false;
-        if (own_from_ >= byte_limit_) look_for_room();
-        if (own_from_ >= byte_limit_) return true;
-        std::size_t size = std::min({own_until_ - own_from_, byte_limit_ - own_from_, std::uint64_t{most}});
-        own(ring_->payload(own_from_), size);
-        own_from_ += size;
+    bool prefetch_some(std::size_t most) {
+        if (prefetch_from_ >= prefetch_until_) return false;
+        if (prefetch_from_ >= byte_limit_) look_for_room();
+        if (prefetch_from_ >= byte_limit_) return true;
+        std::size_t size =
+            std::min({prefetch_until_ - prefetch_from_, byte_limit_ - prefetch_from_, std::uint64_t{most}});
+        prefetch_for_writing(ring_->payload(prefetch_from_), size);
+        prefetch_from_ += size;
         return true;
     }
 
@@ -303,19 +306,19 @@ class RingSender {
     }
 
     /// Where a contiguous piece of the ring of bytes begins: the end of the ring is skipped if it does not fit there,
-    /// and all behind the window if the receiver is close behind.
+    /// and all behind the span_limit if the receiver is close behind.
     std::uint64_t next_bytes(std::uint64_t wanted) const {
         std::uint64_t offset = byte_position_ & (ring_->bytes - 1);
         std::uint64_t begin = byte_position_ - offset + ring_->bytes; // where it comes round
         if (wanted > ring_->bytes - offset) return begin;
         bool fits = begin + wanted <= byte_limit_,
-             is_close = byte_position_ + ring_->bytes <= byte_limit_ + window_ / 2;
-        return leaves_window(wanted) && fits && is_close ? begin : byte_position_;
+             is_close = byte_position_ + ring_->bytes <= byte_limit_ + span_limit_ / 2;
+        return exceeds_span(wanted) && fits && is_close ? begin : byte_position_;
     }
 
-    bool leaves_window(std::uint64_t wanted) const {
+    bool exceeds_span(std::uint64_t wanted) const {
         std::uint64_t offset = byte_position_ & (ring_->bytes - 1);
-        return offset > 0 && offset + wanted > window_;
+        return offset > 0 && offset + wanted > span_limit_;
     }
 
     void look_for_room() {
@@ -325,7 +328,7 @@ class RingSender {
     /// Such a piece, whole cache lines.
     bool claim_bytes(std::size_t size, std::uint64_t &at) {
         std::uint64_t wanted = whole_lines(size);
-        if (leaves_window(wanted)) look_for_room();
+        if (exceeds_span(wanted)) look_for_room();
         std::uint64_t start = next_bytes(wanted);
         if (start + wanted > byte_limit_) [[unlikely]] {
             look_for_room();
@@ -338,9 +341,9 @@ class RingSender {
 
     /// The next payload may be as large as this one: its lines are to be owned by then.
     void expect(std::size_t size) {
-        own_from_ = next_bytes(whole_lines(size));
-        own_until_ = own_from_ + size;
-        own_some(owned_when_sent);
+        prefetch_from_ = next_bytes(whole_lines(size));
+        prefetch_until_ = prefetch_from_ + size;
+        prefetch_some(prefetched_when_sent);
     }
 
     /// Copies at most inline_bytes with whole words; memcpy of a length unknown to the compiler would be a call.
@@ -365,7 +368,7 @@ class RingSender {
         slot->kind_and_bytes = std::uint64_t{size} << 8 | static_cast<std::uint64_t>(kind);
         slot->turn.store(Slot::turn_of(position_), std::memory_order_release);
         position_ += Slot::span_of(kind, size);
-        if (apart_ && !lines_migrate) own(ring_->slot(position_ + slots_owned_ahead), cache_line);
+        if (apart_ && !lines_migrate) prefetch_for_writing(ring_->slot(position_ + slots_prefetched_ahead), cache_line);
     }
 
     RingHead *ring_;
@@ -375,7 +378,7 @@ class RingSender {
 
     bool learns_ = false;
     InPlace in_place_;
-    bool has_relayed_ = false;
+    bool has_pipelined_ = false;
     bool receiver_is_late_ = false;
     std::uint32_t expected_ = 0;
     bool apart_;
@@ -384,8 +387,8 @@ class RingSender {
     std::uint64_t slot_limit_ = 0; ///< position that is not known to be free
     std::uint64_t byte_position_ = 0;
     std::uint64_t byte_limit_ = 0;
-    std::uint64_t own_from_ = 0, own_until_ = 0; ///< positions still to be owned
-    std::uint64_t window_;                       ///< bytes of the ring that are used again and again, if possible
+    std::uint64_t prefetch_from_ = 0, prefetch_until_ = 0; ///< positions still to be owned
+    std::uint64_t span_limit_; ///< bytes of the ring that are used again and again, if possible
 };
 
 /// The receiving end, in the receiver's private memory.
@@ -415,11 +418,11 @@ class RingReceiver {
     /// the bytes still with the receiver, and that comes to a quarter before the ring is empty (room.pml).
     [[nodiscard]] bool release(Slot *slot) {
         bool gave_bytes = false, gave_slots = false;
-        if (slot->kind() != MessageKind::direct && slot->bytes() > inline_bytes) gave_bytes = release_payload(slot);
+        if (slot->kind() != MessageKind::request && slot->bytes() > inline_bytes) gave_bytes = release_payload(slot);
         position_ += slot->span();
         ring_->taken.store(position_, std::memory_order_relaxed);
         if (position_ - published_slots_ >= ring_->slots / 4) {
-            tidy();
+            reclaim_room();
             published_slots_ = position_;
             ring_->slots_free_until.store(published_slots_, std::memory_order_release);
             gave_slots = true;
@@ -429,29 +432,29 @@ class RingReceiver {
 
     /// Makes the room of the last message ready for the sender. A rank that waits calls it, so that what it sends
     /// before that need not wait for these lines.
-    void tidy() {
-        if (untidy_bytes_ == 0) return;
-        if (untidy_slots_ > 0)
+    void reclaim_room() {
+        if (unreclaimed_bytes_ == 0) return;
+        if (unreclaimed_slots_ > 0)
             forget_turns();
         else
-            take_over(untidy_, untidy_bytes_);
-        untidy_bytes_ = 0;
+            reclaim(unreclaimed_, unreclaimed_bytes_);
+        unreclaimed_bytes_ = 0;
     }
 
   private:
     /// True if a quarter of the bytes has been given back since it last said so.
     bool release_payload(Slot *slot) {
-        if (slot->kind() == MessageKind::beside || (lines_migrate && slot->bytes() <= tidied_later)) {
-            tidy();
-            untidy_ = payload(slot);
-            untidy_bytes_ = slot->bytes();
-            untidy_slots_ = slot->span() - 1;
-            untidy_position_ = position_ + 1;
+        if (slot->kind() == MessageKind::beside || (lines_migrate && slot->bytes() <= reclaimed_later)) {
+            reclaim_room();
+            unreclaimed_ = payload(slot);
+            unreclaimed_bytes_ = slot->bytes();
+            unreclaimed_slots_ = slot->span() - 1;
+            unreclaimed_position_ = position_ + 1;
         }
         if (slot->kind() == MessageKind::beside) return false;
         byte_position_ = slot->payload_position + whole_lines(slot->bytes());
-        if (byte_position_ - published_bytes_ < ring_->window / 4) return false;
-        tidy();
+        if (byte_position_ - published_bytes_ < ring_->span_limit / 4) return false;
+        reclaim_room();
         published_bytes_ = byte_position_;
         ring_->bytes_free_until.store(published_bytes_, std::memory_order_release);
         if (published_bytes_ - woken_for_bytes_ < ring_->bytes / 4) return false;
@@ -461,8 +464,8 @@ class RingReceiver {
 
     /// Takes the lines over, too.
     void forget_turns() {
-        for (std::uint64_t i = 0; i < untidy_slots_; i++)
-            ring_->slot(untidy_position_ + i)->turn.store(0, std::memory_order_relaxed);
+        for (std::uint64_t i = 0; i < unreclaimed_slots_; i++)
+            ring_->slot(unreclaimed_position_ + i)->turn.store(0, std::memory_order_relaxed);
     }
 
     RingHead *ring_;
@@ -471,10 +474,10 @@ class RingReceiver {
     std::uint64_t published_slots_ = 0;
     std::uint64_t published_bytes_ = 0;
     std::uint64_t woken_for_bytes_ = 0;
-    unsigned char *untidy_ = nullptr; ///< payload that has been read
-    std::uint64_t untidy_bytes_ = 0;
-    std::uint64_t untidy_slots_ = 0; ///< positions it lay in, and the first of them
-    std::uint64_t untidy_position_ = 0;
+    unsigned char *unreclaimed_ = nullptr; ///< payload that has been read
+    std::uint64_t unreclaimed_bytes_ = 0;
+    std::uint64_t unreclaimed_slots_ = 0; ///< positions it lay in, and the first of them
+    std::uint64_t unreclaimed_position_ = 0;
 };
 
 } // namespace volley

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "reach/lines.h"
+#include "transport/shm/lines.h"
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ TEST(Lines, CopiesAnySizeFromAnyAddressToAnyOther) {
             std::vector<unsigned char> from(size + 128, 0xaa), to(size + 128, 0xbb), expected = to;
             std::iota(from.begin() + 3, from.begin() + 3 + static_cast<std::ptrdiff_t>(size), 1);
             std::copy_n(from.begin() + 3, size, expected.begin() + static_cast<std::ptrdiff_t>(shift));
-            copy_taking_over(to.data() + shift, from.data() + 3, size);
+            copy_and_reclaim(to.data() + shift, from.data() + 3, size);
             EXPECT_EQ(to, expected) << size << " bytes, shifted by " << shift;
             EXPECT_EQ(from[2], 0xaa);
             EXPECT_EQ(from[3 + size], 0xaa) << "written behind " << size << " bytes";

@@ -13,29 +13,29 @@ namespace volley {
 
 /// Where lines migrate (boot/cpus.h): writes something into each line of memory that a peer has written, this rank has
 /// read, and the peer is to write next. Before that, as the room is still this rank's.
-inline void take_over(unsigned char *data, std::size_t size) {
+inline void reclaim(unsigned char *data, std::size_t size) {
     if (!lines_migrate) return;
     for (std::size_t at = 0; at < size; at += cache_line) *const_cast<volatile unsigned char *>(data + at) = 0;
 }
 
-void copy_taking_over_lines(void *to, unsigned char *from, std::size_t size);
+void copy_and_reclaim_lines(void *to, unsigned char *from, std::size_t size);
 
 /// Copies out of such memory, and takes it over.
-inline void copy_taking_over(void *to, unsigned char *from, std::size_t size) {
+inline void copy_and_reclaim(void *to, unsigned char *from, std::size_t size) {
     if (lines_migrate)
-        copy_taking_over_lines(to, from, size);
+        copy_and_reclaim_lines(to, from, size);
     else
         std::memcpy(to, from, size);
 }
 
 /// Data up to here gain by being handed down (bench/messages.cpp: messages of 64 B to 512 B take 0.75 of the time, 1
 /// KiB 0.9).
-inline constexpr std::size_t handed_down = 1024;
+inline constexpr std::size_t most_demoted = 1024;
 
 /// Pushes written lines down into the cache the cores share (CLDEMOTE; processors without it do nothing), where another
 /// core finds them sooner than in this one's own. Only for a few lines: each costs its core as much as it saves there.
 /// Where both run on one core, it has them further away then.
-inline void hand_down(const void *data, std::size_t size) {
+inline void demote(const void *data, std::size_t size) {
 #if defined(__x86_64__)
     const auto *bytes = static_cast<const char *>(data);
     for (std::size_t at = 0; at < size; at += cache_line) asm volatile("cldemote %0" : : "m"(bytes[at]));
@@ -43,7 +43,7 @@ inline void hand_down(const void *data, std::size_t size) {
 }
 
 /// Asks for lines as their only owner, so that writing them later need not wait for other cores' copies to go.
-inline void own(const void *data, std::size_t size) {
+inline void prefetch_for_writing(const void *data, std::size_t size) {
     const auto *bytes = static_cast<const char *>(data);
     for (std::size_t at = 0; at < size; at += cache_line) {
 #if defined(__x86_64__)

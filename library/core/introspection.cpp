@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/ledger.h"
+#include "core/introspection.h"
 
 #include "core/communicator.h"
 #include "core/engine.h"
@@ -14,17 +14,17 @@ namespace {
 constexpr auto relaxed = std::memory_order_relaxed;
 
 /// Outlives static destructors, which may free communicators.
-std::vector<LedgerCommunicator *> &free_communicators() {
-    static auto *entries = new std::vector<LedgerCommunicator *>;
+std::vector<CommunicatorEntry *> &free_communicators() {
+    static auto *entries = new std::vector<CommunicatorEntry *>;
     return *entries;
 }
 
 } // namespace
 
-LedgerKeeper ledger;
+Introspection introspection;
 
-void LedgerKeeper::open() {
-    auto *made = static_cast<Ledger *>(arena_allocate(sizeof(Ledger)));
+void Introspection::open() {
+    auto *made = static_cast<StatusPage *>(arena_allocate(sizeof(StatusPage)));
     if (!made) return;
     book_ = made;
     last_page_ = &made->communicators;
@@ -32,14 +32,14 @@ void LedgerKeeper::open() {
     for (std::size_t entry = made->messages.size(); entry-- > 0;)
         free_message_[free_messages_++] = static_cast<std::int8_t>(entry);
     offer(made->communicators);
-    engine.own->ledger.store(arena_offset(made), std::memory_order_release);
+    engine.own->status_page.store(arena_offset(made), std::memory_order_release);
 }
 
-int LedgerKeeper::arrived(int source, int tag, std::uint32_t context, std::int64_t bytes, bool at_sender) {
+int Introspection::arrived(int source, int tag, std::uint32_t context, std::int64_t bytes, bool at_sender) {
     lengthen(book_->unexpected);
     if (free_messages_ == 0) return -1;
     int entry = free_message_[--free_messages_];
-    LedgerMessage &message = book_->messages[static_cast<std::size_t>(entry)];
+    UnexpectedEntry &message = book_->messages[static_cast<std::size_t>(entry)];
     message.bytes.store(bytes, relaxed);
     message.source.store(source, relaxed);
     message.tag.store(tag, relaxed);
@@ -50,47 +50,47 @@ int LedgerKeeper::arrived(int source, int tag, std::uint32_t context, std::int64
     return entry;
 }
 
-void LedgerKeeper::gone(int entry) {
+void Introspection::gone(int entry) {
     shorten(book_->unexpected);
     if (entry < 0) return;
     book_->messages[static_cast<std::size_t>(entry)].arrived_ns.store(0, relaxed);
     free_message_[free_messages_++] = static_cast<std::int8_t>(entry);
 }
 
-void LedgerKeeper::offer(LedgerPage &page) {
+void Introspection::offer(CommunicatorPage &page) {
     for (auto entry = page.communicators.rbegin(); entry != page.communicators.rend(); ++entry)
         free_communicators().push_back(&*entry);
 }
 
-LedgerCommunicator *LedgerKeeper::enter(const Communicator &communicator) {
+CommunicatorEntry *Introspection::enter(const Communicator &communicator) {
     if (free_communicators().empty() && book_ != &unpublished_) {
-        if (auto *page = static_cast<LedgerPage *>(arena_allocate(sizeof(LedgerPage)))) {
+        if (auto *page = static_cast<CommunicatorPage *>(arena_allocate(sizeof(CommunicatorPage)))) {
             last_page_->next.store(arena_offset(page), std::memory_order_release);
             last_page_ = page;
             offer(*page);
         }
     }
     if (free_communicators().empty()) return nullptr;
-    LedgerCommunicator *entry = free_communicators().back();
+    CommunicatorEntry *entry = free_communicators().back();
     free_communicators().pop_back();
     entry->context.store(communicator.context(Traffic::program), relaxed);
     entry->rank.store(communicator.rank(), relaxed);
     entry->own_group.store(communicator.local().world_ranks().front(), relaxed);
     entry->peer_group.store(communicator.peer_group().world_ranks().front(), relaxed);
     entry->collectives.store(0, relaxed);
-    entry->meetings.store(0, relaxed);
+    entry->rounds.store(0, relaxed);
     rename(*entry, communicator.name());
     entry->size.store(communicator.size(), std::memory_order_release);
     return entry;
 }
 
-void LedgerKeeper::rename(LedgerCommunicator &entry, std::string_view name) {
-    std::array<char, ledger_name_bytes> text{};
+void Introspection::rename(CommunicatorEntry &entry, std::string_view name) {
+    std::array<char, status_name_bytes> text{};
     name.copy(text.data(), text.size() - 1);
     std::ranges::copy(text, entry.name.begin());
 }
 
-void LedgerKeeper::leave(LedgerCommunicator &entry) {
+void Introspection::leave(CommunicatorEntry &entry) {
     entry.size.store(0, relaxed);
     free_communicators().push_back(&entry);
 }

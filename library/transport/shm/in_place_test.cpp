@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "reach/in_place.h"
+#include "transport/shm/in_place.h"
 
 #include <gtest/gtest.h>
 

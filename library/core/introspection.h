@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Keeps this rank's Ledger (boot/ledger.h).
+/// Keeps this rank's StatusPage (boot/status_page.h).
 #pragma once
 
-#include "boot/ledger.h"
+#include "boot/status_page.h"
 
 #include <array>
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace volley {
 
 class Communicator;
 
-class LedgerKeeper {
+class Introspection {
   public:
     /// Begins to publish, once the arena is there. Without room for it nothing is published.
     void open();
@@ -22,7 +22,7 @@ class LedgerKeeper {
     }
 
     /// For tests.
-    const Ledger &book() const {
+    const StatusPage &book() const {
         return *book_;
     }
 
@@ -47,9 +47,9 @@ class LedgerKeeper {
     }
 
     // Communicators.
-    LedgerCommunicator *enter(const Communicator &communicator);
-    static void rename(LedgerCommunicator &entry, std::string_view name);
-    void leave(LedgerCommunicator &entry);
+    CommunicatorEntry *enter(const Communicator &communicator);
+    static void rename(CommunicatorEntry &entry, std::string_view name);
+    void leave(CommunicatorEntry &entry);
 
   private:
     /// One writer: no atomic addition.
@@ -70,16 +70,16 @@ class LedgerKeeper {
         add(queue.searches, std::uint64_t{1});
         add(queue.steps, steps);
     }
-    void offer(LedgerPage &page);
+    void offer(CommunicatorPage &page);
 
-    Ledger unpublished_{}; ///< of a rank that has not joined a job
-    Ledger *book_ = &unpublished_;
-    LedgerPage *last_page_ = &unpublished_.communicators;
+    StatusPage unpublished_{}; ///< of a rank that has not joined a job
+    StatusPage *book_ = &unpublished_;
+    CommunicatorPage *last_page_ = &unpublished_.communicators;
     // Entries nobody uses. Messages: numbers, as many as `free_messages_` says.
-    std::array<std::int8_t, std::tuple_size_v<decltype(Ledger::messages)>> free_message_{};
+    std::array<std::int8_t, std::tuple_size_v<decltype(StatusPage::messages)>> free_message_{};
     std::size_t free_messages_ = 0;
 };
 
-extern LedgerKeeper ledger;
+extern Introspection introspection;
 
 } // namespace volley

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "reach/lines.h"
+#include "transport/shm/lines.h"
 
 namespace volley {
 
 #if defined(__x86_64__)
 
 /// In long words, since a core has room for so many stores only, and each line's wait for one another (64 KiB written
-/// by a peer: 2.4 us; with words of 16 bytes 3.1, with memcpy and take_over() after it 2.8).
-[[gnu::target("avx2")]] void copy_taking_over_lines(void *to, unsigned char *from, std::size_t size) {
+/// by a peer: 2.4 us; with words of 16 bytes 3.1, with memcpy and reclaim() after it 2.8).
+[[gnu::target("avx2")]] void copy_and_reclaim_lines(void *to, unsigned char *from, std::size_t size) {
     using Word [[gnu::vector_size(32)]] = long long;
     auto *target = static_cast<unsigned char *>(to);
     std::size_t whole = size / cache_line * cache_line;
@@ -21,12 +21,12 @@ namespace volley {
     }
     if (whole == size) return;
     std::memcpy(target + whole, from + whole, size - whole);
-    take_over(from + whole, size - whole);
+    reclaim(from + whole, size - whole);
 }
 
 #else
 
-void copy_taking_over_lines(void *to, unsigned char *from, std::size_t size) {
+void copy_and_reclaim_lines(void *to, unsigned char *from, std::size_t size) {
     std::memcpy(to, from, size);
 }
 

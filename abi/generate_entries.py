@@ -6,7 +6,7 @@ An entry point checks and decodes its arguments and calls a function of the same
 the namespace volley::mpi, which people write; one such function serves the plain and the _c form. Written:
 
 functions.h          declarations of all these functions
-function_names.h     names by the number that a rank publishes in its Activity; needs nothing else
+function_names.h     names by the number that a rank publishes in its CallStatus; needs nothing else
 datatype_names.h     names of predefined datatypes by their handles; needs nothing else
 entries_*.cpp        the entry points MPI_X (weak) and PMPI_X
 unsupported.cpp      entry points of functions this library does not offer: they fail
@@ -305,7 +305,7 @@ class Entry:
         # All ranks must give the same amount where one count and one datatype describe it.
         amount = "count, datatype" if {"count", "datatype"} <= named.keys() else "0, MPI_DATATYPE_NULL"
         compare = f"compare_collective(*comm_object, {self.plain_number}, {root}, {amount})"
-        yield f"if (engine.settings.checking) [[unlikely]] {{ {self._check(compare)} }}"
+        yield f"if (node.settings.checking) [[unlikely]] {{ {self._check(compare)} }}"
 
     def _unguarded(self) -> Iterator[str]:
         if self.function.group == "conversion":
@@ -498,7 +498,7 @@ ENTRIES_START = """
 
 #include "abi/call.h"
 #include "abi/checks.h"
-#include "abi/functions.h"
+#include "core/functions.h"
 #include "collective/compare.h"
 
 #include <new>
@@ -579,16 +579,16 @@ def texts(tables: Tables) -> Iterator[tuple[str, str]]:
     found = implementations(tables)
     unique = list(dict.fromkeys(found.values()))
     numbers = {function.name: number for number, function in enumerate(tables.functions, 1)}
-    yield "functions.h", functions_header(unique)
-    yield "function_names.h", names_header(tables)
-    yield "datatype_names.h", datatype_names_header(tables)
+    yield "core/functions.h", functions_header(unique)
+    yield "boot/function_names.h", names_header(tables)
+    yield "boot/datatype_names.h", datatype_names_header(tables)
     for file, groups in FILES.items():
         members = [function for function in tables.functions if function.group in groups and is_supported(function)]
         entries = (Entry(function, numbers, found[function.name]).text for function in members)
-        yield f"{file}.cpp", LICENSE + ENTRIES_START + "\n" + "\n".join(entries)
+        yield f"abi/{file}.cpp", LICENSE + ENTRIES_START + "\n" + "\n".join(entries)
     others = [function for function in tables.functions if not is_supported(function)]
     failing = (unsupported_entry(function, numbers[function.name]) for function in others)
-    yield "unsupported.cpp", LICENSE + ENTRIES_START + "\n" + "\n".join(failing)
+    yield "abi/unsupported.cpp", LICENSE + ENTRIES_START + "\n" + "\n".join(failing)
 
 
 def main() -> int:
@@ -596,9 +596,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Write the library's entry points.")
     parser.add_argument("folder", type=Path, help="where to write them")
     arguments = parser.parse_args()
-    arguments.folder.mkdir(parents=True, exist_ok=True)
     for name, text in texts(load()):
         path = arguments.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
         # Files that stay the same keep their time, so that nothing is compiled again.
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")

@@ -2,7 +2,7 @@
 /// How fast typed data is copied: gigabytes of data per second, and the ratio to memcpy of as many bytes in the
 /// same run. A few seconds in all; arguments choose rows by a part of their name.
 #include "core/datatype/datatype.h"
-#include "core/datatype/copy.h"
+#include "layout/copy.h"
 
 #include <algorithm>
 #include <chrono>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "abi/call.h"
 
-#include "abi/function_names.h"
-#include "boot/abort.h"
+#include "boot/function_names.h"
+#include "transport/abort.h"
 
 #include <string>
 

@@ -25,11 +25,11 @@ class Call {
     explicit Call(std::uint32_t function) {
         if (!engine.available) [[unlikely]]
             refuse(function);
-        enter(engine.own->call_status.function, function);
+        enter(node.own->call_status.function, function);
     }
 
     Call(std::uint32_t function, Anytime) {
-        enter(engine.own != nullptr ? engine.own->call_status.function : function_without_job, function);
+        enter(node.function(), function);
     }
 
     Call(const Call &) = delete;
@@ -65,12 +65,6 @@ class Call {
         return code;
     }
 
-    /// The number of the function this rank is in, 0 outside of MPI.
-    static std::uint32_t current_function() {
-        auto &function = engine.own != nullptr ? engine.own->call_status.function : function_without_job;
-        return function.load(std::memory_order_relaxed);
-    }
-
   private:
     void enter(std::atomic<std::uint32_t> &published, std::uint32_t function) {
         // Whether the lock is in use is remembered: MPI_Init_thread turns it on in the middle of a call.
@@ -85,9 +79,6 @@ class Call {
 
     /// MPI is not started, or over: says so through the initial error handler, and ends the job.
     [[noreturn, gnu::cold, gnu::noinline]] static void refuse(std::uint32_t function);
-
-    /// Stands in for the rank's CallStatus where there is no job (yet).
-    static inline std::atomic<std::uint32_t> function_without_job{0};
 
     std::atomic<std::uint32_t> *function_;
     std::uint32_t previous_;

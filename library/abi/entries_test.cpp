@@ -2,7 +2,7 @@
 /// What entry points refuse, before anything is sent.
 #include "abi/call.h"
 
-#include "abi/function_names.h"
+#include "boot/function_names.h"
 #include "core/error.h"
 #include "core/test_job.h"
 
@@ -238,7 +238,7 @@ std::uint32_t inside_handler;
 void note_function(MPI_Comm *communicator, int *, ...) {
     int number;
     MPI_Comm_size(*communicator, &number);
-    inside_handler = Call::current_function();
+    inside_handler = node.function().load();
 }
 
 TEST_F(EntriesTest, ActivityNamesTheFunctionAndIsRestored) {
@@ -247,7 +247,7 @@ TEST_F(EntriesTest, ActivityNamesTheFunctionAndIsRestored) {
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, errhandler);
     MPI_Send(data, -1, MPI_INT, 0, 0, MPI_COMM_WORLD);
     EXPECT_EQ(function_names[inside_handler], "MPI_Send");
-    EXPECT_EQ(Call::current_function(), 0U);
+    EXPECT_EQ(node.function().load(), 0U);
     MPI_Errhandler_free(&errhandler);
 }
 

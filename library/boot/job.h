@@ -129,7 +129,7 @@ struct alignas(cache_line) ArenaHead {
     std::uint64_t records;            ///< offset of RankRecord[ranks]
     /// Offset of a page from which on, to the end, all is for the ranks (arena/allocator.h). It is zero at first.
     std::uint64_t memory;
-    /// Offset of what the ranks' libraries share (core/job_shared.h); 0 until the first of them has made it.
+    /// Offset of what the ranks' libraries share (transport/job_shared.h); 0 until the first of them has made it.
     alignas(cache_line) std::atomic<std::uint64_t> job_shared;
     /// 0, or 1 + the rank whose end is ending the job; set once, by the launcher or MPI_Abort.
     alignas(cache_line) std::atomic<std::uint32_t> ending;

@@ -26,7 +26,7 @@ const bool registered = (Communicator::on_release(depart), true);
 CollectiveArea *make_area(const Group &group) {
     int ranks = group.size();
     bool direct = std::ranges::all_of(group.world_ranks(),
-                                      [](std::int32_t world_rank) { return engine.may_dereference(world_rank); });
+                                      [](std::int32_t world_rank) { return node.may_dereference(world_rank); });
     // Rooms and stage are a comfort; half of the arena is for what messages need.
     std::size_t room_bytes = CollectiveArea::room_bytes_for(ranks, direct);
     std::size_t stage_bytes = CollectiveArea::stage_bytes_for(ranks, direct);
@@ -79,12 +79,12 @@ WaitingFor CollectiveRound::about_round(std::uint64_t number, int world_rank) co
 
 void CollectiveRound::wake_others() {
     for (int rank = 0; rank < communicator_.size(); ++rank)
-        if (rank != communicator_.rank()) engine.wake_rank(communicator_.peer_world_rank(rank));
+        if (rank != communicator_.rank()) node.wake_rank(communicator_.peer_world_rank(rank));
 }
 
 void CollectiveRound::publish() {
     auto bytes = static_cast<std::size_t>(own_bytes_);
-    bool in_room = bytes > RoundSlot::inline_bytes && engine.has_own_core();
+    bool in_room = bytes > RoundSlot::inline_bytes && node.has_own_core();
     // The room's lines are the others' next; a slot's is asked for all the time.
     if (in_room && bytes <= most_demoted_when_published) demote(data(communicator_.rank(), own_bytes_), bytes);
     own().published.store(number_ + 1, std::memory_order_release);

@@ -16,8 +16,8 @@
 #include "boot/cpus.h"
 #include "boot/job.h"
 #include "core/communicator.h"
-#include "core/datatype/checked.h"
 #include "core/engine.h"
+#include "layout/checked.h"
 
 #include <algorithm>
 #include <atomic>
@@ -130,7 +130,7 @@ void leave_area(CollectiveArea &area);
 
 /// Its ranks are a few with a core each.
 inline bool exchanges(const Communicator &communicator) {
-    return communicator.size() <= CollectiveArea::few_ranks && !engine.oversubscribed();
+    return communicator.size() <= CollectiveArea::few_ranks && !node.oversubscribed();
 }
 
 /// This rank's part in one round.
@@ -159,7 +159,7 @@ class CollectiveRound {
     /// The same where one rank publishes, and may use all rooms. With a core for each rank they read where the data
     /// lies.
     static bool fits_alone(const Communicator &communicator, Count bytes) {
-        bool all_rooms = engine.oversubscribed() && bytes <= static_cast<Count>(communicator.area->all_rooms_bytes());
+        bool all_rooms = node.oversubscribed() && bytes <= static_cast<Count>(communicator.area->all_rooms_bytes());
         return all_rooms || bytes <= most_published(communicator, CollectiveArea::most_sent_out_bytes);
     }
     /// Larger data goes over the stage. Where a few with a core each do that, it has been seen to be quicker than

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "collective/compare.h"
 
-#include "abi/function_names.h"
+#include "boot/function_names.h"
 #include "collective/internal.h"
 #include "core/datatype/datatype.h"
 #include "core/error.h"

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/communicator.h"
-#include "core/datatype/checked.h"
+#include "layout/checked.h"
 
 #include <mpi.h>
 

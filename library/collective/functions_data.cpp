@@ -4,7 +4,7 @@
 #include "collective/run.h"
 #include "collective/shared.h"
 
-#include <abi/functions.h>
+#include <core/functions.h>
 
 namespace volley::mpi {
 

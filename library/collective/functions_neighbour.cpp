@@ -3,7 +3,7 @@
 #include "collective/plans.h"
 #include "collective/run.h"
 
-#include <abi/functions.h>
+#include <core/functions.h>
 
 namespace volley::mpi {
 

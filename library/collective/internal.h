@@ -6,7 +6,7 @@
 #pragma once
 
 #include "core/communicator.h"
-#include "core/datatype/checked.h"
+#include "layout/checked.h"
 
 #include <cstdint>
 #include <vector>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "collective/schedule.h"
 
-#include "core/datatype/copy.h"
 #include "core/error.h"
 #include "core/point_to_point.h"
+#include "layout/copy.h"
 
 #include <algorithm>
 #include <utility>

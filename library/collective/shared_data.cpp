@@ -2,8 +2,8 @@
 #include "collective/algorithms.h"
 #include "collective/area.h"
 #include "collective/shared.h"
-#include "core/datatype/copy.h"
 #include "core/error.h"
+#include "layout/copy.h"
 #include "transport/shm/lines.h"
 
 #include <cstring>
@@ -83,7 +83,7 @@ WaitingFor about(const Communicator &communicator, int root, Count count, MPI_Da
 }
 
 bool is_pair_of_long(const Communicator &communicator, Count bytes) {
-    return communicator.size() == 2 && bytes >= pair_bytes && !engine.oversubscribed();
+    return communicator.size() == 2 && bytes >= pair_bytes && !node.oversubscribed();
 }
 
 } // namespace
@@ -116,7 +116,7 @@ void broadcast_posts(Communicator &communicator, const WaitingFor &waiting, Coun
 /// With more ranks than cores: as everyone runs once for many pieces.
 bool broadcast_pieces(Communicator &communicator, const WaitingFor &waiting, const Block &block, int root) {
     auto most = static_cast<Count>(communicator.area->all_rooms_bytes());
-    if (!engine.oversubscribed() || most == 0) return false;
+    if (!node.oversubscribed() || most == 0) return false;
     for (Count at = 0, bytes = block.bytes(); at < bytes; at += most) {
         Count length = std::min(most, bytes - at);
         broadcast_posts(

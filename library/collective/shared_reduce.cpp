@@ -41,7 +41,7 @@ struct Shared {
 };
 
 bool is_for_last(const Communicator &communicator, Count bytes) {
-    return !exchanges(communicator) && bytes <= (engine.oversubscribed() ? crowded_by_last_bytes : by_last_bytes);
+    return !exchanges(communicator) && bytes <= (node.oversubscribed() ? crowded_by_last_bytes : by_last_bytes);
 }
 
 /// The library's loops only: a user's function may want its operands in order, and to itself.
@@ -108,7 +108,7 @@ void allreduce_posts(Shared &shared) {
     CollectiveRound round(shared.communicator, shared.waiting);
     copy_bytes(round.own_data(shared.bytes()), shared.buffers.own, shared.bytes());
     bool small = shared.bytes() <= static_cast<Count>(RoundSlot::inline_bytes);
-    if (exchanges(shared.communicator) || (!small && !engine.oversubscribed())) {
+    if (exchanges(shared.communicator) || (!small && !node.oversubscribed())) {
         round.meet(); // each joins them all, in the same order
         return join_posts(shared, round, shared.communicator.size(), shared.buffers.result);
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// MPI_Abi_...: the binary interface, and what a Fortran layer on top of it tells the library (MPI 5.0, chapter 20).
-#include "abi/functions.h"
 #include "core/error.h"
+#include "core/functions.h"
 #include "core/info.h"
 
 #include <array>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/attribute.h"
 
-#include "abi/functions.h"
 #include "core/added_errors.h"
 #include "core/communicator.h"
 #include "core/engine.h"
 #include "core/error.h"
+#include "core/functions.h"
 
 #include <algorithm>
 #include <limits>
@@ -271,10 +271,10 @@ int *predefined_attribute(int keyval) {
     case MPI_WTIME_IS_GLOBAL:
         return &wtime_is_global;
     case MPI_UNIVERSE_SIZE:
-        universe_size = engine.ranks;
+        universe_size = node.ranks;
         return &universe_size;
     case MPI_APPNUM:
-        application = engine.application;
+        application = node.application;
         return &application;
     case MPI_LASTUSEDCODE:
         return last_used_code();

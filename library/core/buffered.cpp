@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/buffered.h"
 
-#include "abi/functions.h"
-#include "core/datatype/copy.h"
 #include "core/engine.h"
 #include "core/error.h"
+#include "core/functions.h"
 #include "core/session.h"
+#include "layout/copy.h"
 
 #include <cstdlib>
 

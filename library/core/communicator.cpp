@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/communicator.h"
 
-#include "collective/area.h"
 #include "core/contexts.h"
 #include "core/engine.h"
 #include "core/errhandler.h"
 #include "core/introspection.h"
-#include "core/job_shared.h"
 #include "core/matching.h"
-
-#include <sched.h>
 
 #include <algorithm>
 
@@ -22,26 +18,6 @@ Pool<Communicator> pool;
 std::vector<Communicator::Release> &releases() {
     static std::vector<Communicator::Release> registered;
     return registered;
-}
-
-Communicator *bootstrap = nullptr;
-
-// What JobShared::world_area holds besides an offset.
-constexpr std::uint64_t area_not_begun = 0;
-constexpr std::uint64_t area_in_the_making = 1;
-constexpr std::uint64_t no_area = 2;
-
-/// The area of MPI_COMM_WORLD is made by the process that comes first, as nobody can be told before it exists.
-CollectiveArea *world_area() {
-    std::atomic<std::uint64_t> &offset = engine.job->world_area;
-    std::uint64_t seen = area_not_begun;
-    if (offset.compare_exchange_strong(seen, area_in_the_making, std::memory_order_acquire)) {
-        CollectiveArea *area = make_area(Group::world());
-        offset.store(area ? arena_offset(area) : no_area, std::memory_order_release);
-        return area;
-    }
-    while ((seen = offset.load(std::memory_order_acquire)) == area_in_the_making) sched_yield();
-    return seen == no_area ? nullptr : arena_pointer<CollectiveArea>(seen);
 }
 
 } // namespace
@@ -119,34 +95,6 @@ void Communicator::release(Communicator &communicator) {
 
 void set_predefined_communicators(Communicator *world, Communicator *self) {
     Communicator::predefined_ = {world, self};
-}
-
-void make_predefined_communicators() {
-    Communicator *world = Communicator::make(Group::world(), nullptr, world_context);
-    Communicator *self = Communicator::make(Group::self(), nullptr, self_context);
-    world->set_name("MPI_COMM_WORLD");
-    self->set_name("MPI_COMM_SELF");
-    set_predefined_communicators(world, self);
-    bootstrap = Communicator::make(Group::world(), nullptr, bootstrap_context);
-    auto all = static_cast<std::uint32_t>(engine.ranks);
-    if (engine.job->joined.fetch_add(1, std::memory_order_acq_rel) + 1 == all)
-        for (int rank = 0; rank < engine.ranks; rank++) engine.wake_rank(rank);
-}
-
-void free_predefined_communicators() {
-    Communicator *world = &Communicator::world(), *self = &Communicator::self();
-    set_predefined_communicators(nullptr, nullptr);
-    for (Communicator *communicator : {world, self}) Communicator::release(*communicator);
-}
-
-void complete_world() {
-    auto all = static_cast<std::uint32_t>(engine.ranks);
-    engine.wait_until([all] { return engine.job->joined.load(std::memory_order_acquire) == all; });
-    Communicator::world().area = world_area();
-}
-
-Communicator &bootstrap_communicator() {
-    return *bootstrap;
 }
 
 } // namespace volley

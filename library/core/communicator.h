@@ -156,7 +156,7 @@ class Communicator final : public Object {
 };
 
 /// MPI_COMM_WORLD, MPI_COMM_SELF, and a hidden one of all processes for those that have no other in common
-/// (core/bootstrap_messages.h): once the engine is set up.
+/// (communicator/bootstrap_messages.h): once the engine is set up.
 void make_predefined_communicators();
 /// In MPI_Finalize: the first two. Sessions go on, and need the hidden one.
 void free_predefined_communicators();

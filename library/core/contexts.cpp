@@ -51,18 +51,17 @@ struct ContextTable {
 /// How many indices there are, from 0.
 std::uint32_t capacity() {
     return static_cast<std::uint32_t>(
-        std::min<std::uint64_t>(most_contexts, engine.arena->bytes / table_part / sizeof(ContextRecord)));
+        std::min<std::uint64_t>(most_contexts, node.arena->bytes / table_part / sizeof(ContextRecord)));
 }
 
 /// Made by whoever comes first; nullptr if there is no room.
 ContextTable *find_table() {
-    std::uint64_t offset = engine.job->contexts.load(std::memory_order_acquire);
+    std::uint64_t offset = node.job->contexts.load(std::memory_order_acquire);
     if (offset != 0) return arena_pointer<ContextTable>(offset);
     std::size_t bytes = sizeof(ContextTable) + capacity() * sizeof(ContextRecord);
     auto *made = static_cast<ContextTable *>(arena_allocate(bytes));
     if (!made) return nullptr;
-    if (engine.job->contexts.compare_exchange_strong(offset, arena_offset(made), std::memory_order_acq_rel))
-        return made;
+    if (node.job->contexts.compare_exchange_strong(offset, arena_offset(made), std::memory_order_acq_rel)) return made;
     arena_release(made, bytes);
     return arena_pointer<ContextTable>(offset);
 }

@@ -3,7 +3,7 @@
 ///
 /// Predefined handles are the numbers of the ABI; any other gets a number above them when it is first asked for. It
 /// keeps it: where an object was there will only be objects of its kind again.
-#include "abi/functions.h"
+#include "core/functions.h"
 #include "core/object.h"
 
 #include <unordered_map>

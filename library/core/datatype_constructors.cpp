@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The functions that make or find datatypes (MPI 5.0, sections 5.1 and 19.1).
-#include "abi/functions.h"
 #include "core/attribute.h"
 #include "core/error.h"
+#include "core/functions.h"
 
 #include <vector>
 

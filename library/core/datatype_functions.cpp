@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// MPI_Type_... but for constructors, addresses, and packing (MPI 5.0, chapter 5).
-#include "abi/functions.h"
 #include "core/attribute.h"
 #include "core/datatype/pack.h"
 #include "core/error.h"
+#include "core/functions.h"
 
 #include <limits>
 

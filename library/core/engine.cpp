@@ -41,7 +41,7 @@ void Engine::remove_hook(ProgressHook &operation) {
 }
 
 void Engine::publish_wait(const WaitingFor &about) {
-    CallStatus &call_status = own->call_status;
+    CallStatus &call_status = node.own->call_status;
     call_status.kind.store(about.kind, std::memory_order_relaxed);
     call_status.peer.store(about.peer, std::memory_order_relaxed);
     call_status.world_peer.store(about.world_peer, std::memory_order_relaxed);
@@ -58,7 +58,7 @@ void Engine::publish_wait(const WaitingFor &about) {
 
 void Engine::publish_wait(const WaitingForOne &about) {
     if (about.requests == 1) return publish_wait(about.first[0]);
-    CallStatus &call_status = own->call_status;
+    CallStatus &call_status = node.own->call_status;
     for (std::size_t i = 0; i < std::min<std::size_t>(about.requests, most_alternatives); ++i) {
         call_status.alternatives[i].kind.store(about.first[i].kind, std::memory_order_relaxed);
         call_status.alternatives[i].peer.store(about.first[i].peer, std::memory_order_relaxed);
@@ -71,7 +71,7 @@ void Engine::publish_wait(const WaitingForOne &about) {
 }
 
 void Engine::end_wait() {
-    own->call_status.since_ns.store(0, std::memory_order_relaxed);
+    node.own->call_status.since_ns.store(0, std::memory_order_relaxed);
 }
 
 } // namespace volley

@@ -2,11 +2,9 @@
 /// One rank's engine: what it knows of the job, progress, and waiting.
 #pragma once
 
-#include "boot/job.h"
-#include "boot/settings.h"
-#include "core/job_shared.h"
 #include "core/lock.h"
-#include "core/memory.h"
+#include "transport/memory.h"
+#include "transport/node.h"
 #include "wait/sleep.h"
 
 #include <cstdint>
@@ -51,19 +49,10 @@ struct WaitingForOne {
 
 class Engine {
   public:
-    // Set by boot before anything else runs.
-    ArenaHead *arena = nullptr;
-    JobShared *job = nullptr;
-    RankRecord *records = nullptr; ///< of all ranks, in the arena
-    RankRecord *own = nullptr;     ///< &records[rank]
-    int rank = 0;                  ///< in the job
-    int ranks = 1;
-    int application = 0;
     int thread_level = 0;
     Phase phase = Phase::before;
     /// All of MPI may be called: between MPI_Init and MPI_Finalize, and as long as there is a session.
     bool available = false;
-    Settings settings;
     Lock lock; ///< held inside every call if thread_level is MPI_THREAD_MULTIPLE
 
     /// One round: looks at all rings, moves pending sends and registered operations. True if anything moved.
@@ -87,20 +76,15 @@ class Engine {
         wait_and_tell(ready, [&] { publish_wait(told()); });
     }
 
-    /// Called after changing memory another rank may be waiting on.
-    void wake_rank(int world_rank) {
-        wake(records[world_rank], fences);
-    }
-
     /// Called after something another thread of this rank may be waiting for.
     void wake_own_threads() {
-        if (lock.enabled() && own->sleeping.load(std::memory_order_relaxed) != 0) [[unlikely]]
-            wake_sleepers(*own);
+        if (lock.enabled() && node.own->sleeping.load(std::memory_order_relaxed) != 0) [[unlikely]]
+            wake_sleepers(*node.own);
     }
 
     /// Tells others which collective operation a call has begun; `peer` is its root.
     void publish_collective(const WaitingFor &about) {
-        CallStatus &call_status = own->call_status;
+        CallStatus &call_status = node.own->call_status;
         call_status.collective.store(about.context, std::memory_order_relaxed);
         call_status.root.store(about.peer, std::memory_order_relaxed);
         call_status.count.store(about.count, std::memory_order_relaxed);
@@ -110,28 +94,10 @@ class Engine {
     void register_hook(ProgressHook &operation);
     void remove_hook(ProgressHook &operation);
 
-    /// May this rank use pointers of that one?
-    bool may_dereference(int world_rank) const {
-        return own->space != 0 && own->space == records[world_rank].space;
-    }
-
-    /// Every rank can have a core of its own, whose caches it shares with no other rank's.
-    bool has_own_core() const {
-        return !oversubscribed() && arena->ranks <= arena->cores;
-    }
-
-    /// There are more ranks than cores: one that spins keeps another from running.
-    bool oversubscribed() const {
-        return wait_policy.spin_until_ns == 0;
-    }
-
-    WaitPolicy wait_policy{};
-    FenceKind fences = FenceKind::undecided;
-
   private:
     template <class Ready, class Publish> void wait_and_tell(Ready &&ready, Publish &&publish) {
         if (ready()) return;
-        Wait wait(*own, wait_policy, fences);
+        Wait wait(*node.own, node.wait_policy, node.fences);
         bool published = false;
         for (;;) {
             bool moved = progress();
@@ -156,12 +122,5 @@ class Engine {
 };
 
 extern Engine engine;
-
-inline std::uint64_t arena_offset(const void *address) {
-    return static_cast<std::uint64_t>(static_cast<const char *>(address) - reinterpret_cast<char *>(engine.arena));
-}
-template <class Type> Type *arena_pointer(std::uint64_t offset) {
-    return reinterpret_cast<Type *>(reinterpret_cast<char *>(engine.arena) + offset);
-}
 
 } // namespace volley

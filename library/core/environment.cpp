@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Versions, memory, clocks, and what machine this is (MPI 5.0, sections 9.1, 9.2 and 9.6).
-#include "abi/functions.h"
 #include "core/error.h"
+#include "core/functions.h"
 #include "core/info.h"
 
 #include <unistd.h>

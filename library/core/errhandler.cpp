@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/errhandler.h"
 
-#include "abi/call.h"
-#include "abi/function_names.h"
-#include "boot/abort.h"
+#include "boot/function_names.h"
 #include "core/communicator.h"
 #include "core/engine.h"
 #include "core/error.h"
 #include "core/session.h"
+#include "transport/abort.h"
 
 #include <unistd.h>
 
@@ -23,8 +22,8 @@ Pool<Errhandler> pool;
 [[noreturn]] void end_job(const std::string &object, int code) {
     std::array<char, MPI_MAX_ERROR_STRING> reason{};
     error_string(code, reason.data());
-    std::string message = "Volley: rank " + std::to_string(engine.rank) + ": ";
-    std::string_view function = function_names[Call::current_function()];
+    std::string message = "Volley: rank " + std::to_string(node.rank) + ": ";
+    std::string_view function = function_names[node.function().load(std::memory_order_relaxed)];
     message += function.empty() ? "a call of an error handler" : function;
     if (!object.empty()) message += " on " + object;
     message += " failed: ";

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// MPI_Comm_..._errhandler, MPI_Session_..._errhandler, MPI_Errhandler_free (MPI 5.0, section 9.3).
-#include "abi/functions.h"
 #include "core/communicator.h"
 #include "core/errhandler.h"
 #include "core/error.h"
+#include "core/functions.h"
 #include "core/session.h"
 
 namespace volley {

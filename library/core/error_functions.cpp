@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// MPI_Error_class, MPI_Error_string, and what programs add to them.
-#include "abi/functions.h"
 #include "core/added_errors.h"
 #include "core/error.h"
+#include "core/functions.h"
 
 #include <cstring>
 #include <map>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Generalized requests (MPI 5.0 §13.2): operations of the program itself, completed by it.
-#include "abi/functions.h"
 #include "core/engine.h"
 #include "core/error.h"
+#include "core/functions.h"
 #include "core/request.h"
 
 #include <utility>

@@ -12,7 +12,7 @@ namespace {
 Pool<Group> pool;
 
 std::vector<std::int32_t> all_ranks() {
-    std::vector<std::int32_t> ranks(static_cast<std::size_t>(engine.ranks));
+    std::vector<std::int32_t> ranks(static_cast<std::size_t>(node.ranks));
     std::iota(ranks.begin(), ranks.end(), 0);
     return ranks;
 }
@@ -24,10 +24,10 @@ Group::Group(std::vector<std::int32_t> world_ranks, std::shared_ptr<SessionBuffe
     bool identity = true;
     for (int i = 0; i < size() && identity; ++i) identity = world_rank(i) == i;
     if (!identity) {
-        members_.assign(static_cast<std::size_t>(engine.ranks), MPI_UNDEFINED);
+        members_.assign(static_cast<std::size_t>(node.ranks), MPI_UNDEFINED);
         for (int i = 0; i < size(); ++i) members_[static_cast<std::size_t>(world_rank(i))] = i;
     }
-    rank_ = member(engine.rank);
+    rank_ = member(node.rank);
 }
 
 Group *Group::make(std::vector<std::int32_t> world_ranks, std::shared_ptr<SessionBuffer> session) {
@@ -44,7 +44,7 @@ Group &Group::world() {
 }
 
 Group &Group::self() {
-    static Group *const group = pool.make(std::vector<std::int32_t>{engine.rank}, nullptr);
+    static Group *const group = pool.make(std::vector<std::int32_t>{node.rank}, nullptr);
     return *group;
 }
 

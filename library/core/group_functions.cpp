@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// MPI_Group_... (MPI 5.0, section 7.3).
-#include "abi/functions.h"
 #include "core/error.h"
+#include "core/functions.h"
 #include "core/group.h"
 
 #include <algorithm>

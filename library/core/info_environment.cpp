@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// MPI_INFO_ENV and MPI_Info_create_env: how the program was started (MPI 5.0, section 11.2.1).
-#include "abi/functions.h"
 #include "boot/job.h"
 #include "core/engine.h"
+#include "core/functions.h"
 #include "core/hints.h"
 #include "core/info.h"
 
@@ -33,10 +33,10 @@ char start_folder[PATH_MAX];
 
 /// How many ranks the job has, also before it is joined.
 std::string most_processes() {
-    if (engine.own == nullptr)
+    if (node.own == nullptr)
         for (const char *variable : {environment::ranks, "PMI_SIZE"})
             if (const char *told = std::getenv(variable)) return told;
-    return std::to_string(engine.ranks);
+    return std::to_string(node.ranks);
 }
 
 void describe_arguments(Info &info, int count, char *const *arguments) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// MPI_Info_... (MPI 5.0, chapter 10), and hints on communicators (section 7.4.4).
-#include "abi/functions.h"
 #include "core/communicator.h"
 #include "core/error.h"
+#include "core/functions.h"
 #include "core/hints.h"
 #include "core/info.h"
 

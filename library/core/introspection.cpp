@@ -32,7 +32,7 @@ void Introspection::open() {
     for (std::size_t entry = made->messages.size(); entry-- > 0;)
         free_message_[free_messages_++] = static_cast<std::int8_t>(entry);
     offer(made->communicators);
-    engine.own->status_page.store(arena_offset(made), std::memory_order_release);
+    node.own->status_page.store(arena_offset(made), std::memory_order_release);
 }
 
 int Introspection::arrived(int source, int tag, std::uint32_t context, std::int64_t bytes, bool at_sender) {

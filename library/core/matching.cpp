@@ -248,6 +248,10 @@ MatchQueues &queues_of_context(std::uint32_t context) {
     return *entry;
 }
 
+Receive *match(const Arrival &arrival) {
+    return queues_of_context(arrival.envelope.context).take_posted(arrival.envelope.source, arrival.envelope.tag);
+}
+
 void drop_queues(std::uint32_t context) {
     auto found = contexts().find(context);
     if (found == contexts().end()) return;

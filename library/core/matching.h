@@ -34,10 +34,7 @@
 /// its own job slow.
 #pragma once
 
-#include "core/chain.h"
-#include "core/datatype/copy.h"
-#include "core/point_to_point.h"
-#include "transport/shm/rendezvous.h"
+#include "transport/message.h"
 
 #include <array>
 #include <cstddef>
@@ -45,42 +42,6 @@
 #include <functional>
 
 namespace volley {
-
-/// A receive that is posted, or being served. Lives on the stack of a blocking call or in a request.
-struct Receive {
-    int source; ///< rank of the peer in the communicator, or MPI_ANY_SOURCE
-    int tag;    ///< or MPI_ANY_TAG
-    TypedBuffer buffer;
-    Count capacity;   ///< bytes of the buffer's data
-    char *contiguous; ///< where the data begins if it is one block of memory, else nullptr
-    Completion completion = {};
-    Request *request = nullptr; ///< to be completed; nullptr for a blocking call
-    bool posted = false;        ///< in the queues
-    bool done = false;
-    std::uint64_t order = 0;     ///< of being posted in this context
-    Links<Receive> chained = {}; ///< to those of its group of sources, or from any source
-    Links<Receive> same = {};    ///< to those with equal source and tag, in the index
-};
-
-/// A message that has arrived before its receive. Its payload is a copy, or still at the sender.
-struct Unexpected {
-    int source;
-    int tag;
-    Count bytes;
-    unsigned char *payload = nullptr;              ///< malloc'ed copy of an eager message; nullptr if empty
-    Rendezvous *rendezvous = nullptr;              ///< of an announced one
-    int world_source = -1;                         ///< the sender's rank in the job
-    int status_entry = -1;                         ///< core/introspection.h
-    Links<Unexpected> all, chained;                ///< to all others, to those of its group of sources
-    Links<Unexpected> same, same_source, same_tag; ///< in the indexes
-    struct MatchQueues *queues;
-    Communicator *communicator = nullptr; ///< of a matched probe: retained
-
-    /// Its sender has taken it back.
-    bool is_cancelled() const {
-        return rendezvous && rendezvous->state.load(std::memory_order_acquire) == RendezvousState::cancelled;
-    }
-};
 
 struct MatchQueues {
     /// Entries of a chain a search looks at before it uses an index. If entries of one source are asked for by their

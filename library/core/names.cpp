@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Names of communicators and datatypes (MPI 5.0, section 7.8).
-#include "abi/functions.h"
 #include "core/communicator.h"
+#include "core/functions.h"
 
 #include <cstring>
 #include <string_view>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/operation.h"
 
-#include "core/datatype/copy.h"
 #include "core/engine.h"
 #include "core/error.h"
+#include "layout/copy.h"
 
 #include <algorithm>
 #include <climits>
@@ -113,7 +113,7 @@ void warn_of_character(const Operation &operation, const Datatype &datatype) {
     std::fprintf(stderr,
                  "Volley: rank %d: %s is applied to %s, which MPI does not allow: use %s, as another MPI may refuse "
                  "it\n",
-                 engine.rank, operation.name(), datatype.size() == 1 ? "MPI_CHAR" : "MPI_WCHAR",
+                 node.rank, operation.name(), datatype.size() == 1 ? "MPI_CHAR" : "MPI_WCHAR",
                  datatype.size() == 1 ? "MPI_SIGNED_CHAR or MPI_UNSIGNED_CHAR" : "an integer type such as MPI_INT32_T");
 }
 
@@ -197,7 +197,7 @@ bool applies(const Operation &operation, const Datatype &datatype) {
 
 int check_applies(const Operation &operation, const Datatype &datatype) {
     if (applies(operation, datatype)) {
-        if (engine.settings.checking && operation.is_predefined() && !operation.is_assignment() &&
+        if (node.settings.checking && operation.is_predefined() && !operation.is_assignment() &&
             is_c_character(datatype))
             warn_of_character(operation, datatype);
         return MPI_SUCCESS;

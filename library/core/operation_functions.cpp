@@ -3,7 +3,7 @@
 #include "core/error.h"
 #include "core/operation.h"
 
-#include <abi/functions.h>
+#include <core/functions.h>
 
 namespace volley::mpi {
 

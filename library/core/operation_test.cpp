@@ -183,13 +183,13 @@ TEST(Operation, CharactersAreIntegers) {
 }
 
 TEST(Operation, CheckingSaysOnceThatCharactersAreNoIntegers) {
-    engine.settings.checking = true;
+    node.settings.checking = true;
     testing::internal::CaptureStderr();
     for (MPI_Datatype type : {MPI_CHAR, MPI_CHAR, MPI_WCHAR})
         EXPECT_EQ(check_applies(*Operation::from_handle(MPI_SUM), *Datatype::from_handle(type)), MPI_SUCCESS);
     EXPECT_EQ(check_applies(*Operation::from_handle(MPI_REPLACE), *Datatype::from_handle(MPI_CHAR)), MPI_SUCCESS);
     std::string said = testing::internal::GetCapturedStderr();
-    engine.settings.checking = false;
+    node.settings.checking = false;
     EXPECT_NE(said.find("MPI_SUM"), std::string::npos) << said;
     EXPECT_NE(said.find("MPI_CHAR"), std::string::npos) << said;
     EXPECT_EQ(std::ranges::count(said, '\n'), 1) << said;

@@ -7,8 +7,6 @@
 
 namespace volley {
 
-Messages messages;
-
 namespace {
 
 /// Where the data begins if it is one block of memory; nullptr otherwise.

@@ -23,12 +23,6 @@ struct Data {
     }
 };
 
-enum class SendMode : std::uint8_t {
-    standard,
-    synchronous, ///< complete only once the receive has begun
-    ready,       ///< like standard
-};
-
 /// Where a message goes to or comes from.
 struct Address {
     Communicator &communicator;

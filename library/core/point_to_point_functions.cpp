@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// MPI_Send, MPI_Recv and relatives (MPI 5.0 §3.2 to §3.10), except buffered sends (buffered.cpp) and probes.
-#include "abi/functions.h"
-#include "core/datatype/copy.h"
 #include "core/engine.h"
 #include "core/error.h"
+#include "core/functions.h"
 #include "core/point_to_point.h"
+#include "layout/copy.h"
 
 #include <cstdlib>
 #include <memory>

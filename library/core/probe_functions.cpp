@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Probes, and messages taken by matched probes (MPI 5.0 §3.8).
-#include "abi/functions.h"
 #include "core/engine.h"
 #include "core/error.h"
+#include "core/functions.h"
 #include "core/messages.h"
 
 namespace volley {

@@ -2,9 +2,10 @@
 /// Requests: operations under way. Private to their rank, so virtual functions are fine here.
 #pragma once
 
-#include "core/datatype/checked.h"
 #include "core/engine.h"
 #include "core/object.h"
+#include "layout/checked.h"
+#include "transport/message.h"
 
 #include <mpi.h>
 
@@ -13,15 +14,6 @@
 namespace volley {
 
 class Communicator;
-
-/// What a finished operation says of its message.
-struct Completion {
-    int source = MPI_ANY_SOURCE;
-    int tag = MPI_ANY_TAG;
-    int error = MPI_SUCCESS; ///< a code of core/error.h
-    bool cancelled = false;
-    Count bytes = 0;
-};
 
 /// Of a message from or to MPI_PROC_NULL.
 inline constexpr Completion no_process{.source = MPI_PROC_NULL, .tag = MPI_ANY_TAG};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Waiting, testing, starting and cancelling (MPI 5.0 §3.7, §3.9).
-#include "abi/functions.h"
 #include "core/communicator.h"
 #include "core/engine.h"
 #include "core/error.h"
+#include "core/functions.h"
 #include "core/request.h"
 
 namespace volley {

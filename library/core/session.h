@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Sessions: MPI for a part of a program, without MPI_Init (MPI 5.0, section 11.3).
 ///
-/// Every session keeps the library started (boot/initialise.h counts). The process sets are "mpi://WORLD" and
+/// Every session keeps the library started (init/initialise.h counts). The process sets are "mpi://WORLD" and
 /// "mpi://SELF"; a group made from one, and communicators made of that, remember its buffer for buffered sends.
 #pragma once
 

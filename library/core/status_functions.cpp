@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// What a status says, and what programs put into one (MPI 5.0, sections 3.2.5 and 13.3).
-#include "abi/functions.h"
 #include "core/datatype/elements.h"
 #include "core/error.h"
+#include "core/functions.h"
 #include "core/request.h"
 
 namespace volley {

@@ -21,9 +21,9 @@ class TestJob : public testing::Test {
 
     static void SetUpTestSuite() {
         static RankRecord record;
-        engine.own = &record;
-        engine.rank = rank;
-        engine.ranks = ranks;
+        node.own = &record;
+        node.rank = rank;
+        node.ranks = ranks;
         engine.phase = Phase::initialised;
         engine.available = true;
         Communicator *world = Communicator::make_unsettled(Group::world(), nullptr);

@@ -2,7 +2,7 @@
 /// What the numbers of functions in a rank's CallStatus mean.
 #pragma once
 
-#include "abi/function_names.h"
+#include "boot/function_names.h"
 
 #include <cstdint>
 #include <iterator>

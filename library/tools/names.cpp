@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/names.h"
 
-#include "abi/datatype_names.h"
-#include "abi/function_names.h"
+#include "boot/datatype_names.h"
+#include "boot/function_names.h"
 
 #include <algorithm>
 #include <cstdio>

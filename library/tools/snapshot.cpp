@@ -2,8 +2,8 @@
 #include "tools/snapshot.h"
 
 #include "boot/status_page.h"
-#include "core/job_shared.h"
 #include "tools/process_info.h"
+#include "transport/job_shared.h"
 #include "transport/shm/ring.h"
 #include "wait/clock.h"
 

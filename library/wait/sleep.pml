@@ -12,11 +12,11 @@
 #define MESSAGES 3
 
 /* memory */
-byte delivered; /* the ring: number of messages published */
+byte delivered;      /* the ring: number of messages published */
 bit sleeping;
 byte wake_word;
-bit asleep;       /* the kernel's futex queue */
-byte wanted_word; /* value the waiter compared in futex_wait */
+bit asleep;          /* the kernel's futex queue */
+byte wanted_word;    /* value the waiter compared in futex_wait */
 
 /* the sender's store buffer: the only buffered store is to `delivered` (wake_word is changed by a locked
  * instruction, which empties the buffer) */
@@ -25,63 +25,62 @@ byte buffered_value;
 
 inline flush() {
     if
-        ::buffered->delivered = buffered_value;
-    buffered = 0 ::else fi
+    :: buffered -> delivered = buffered_value; buffered = 0
+    :: else
+    fi
 }
 
 /* the store buffer drains by itself, at any time */
-active proctype drain(){end : do ::atomic{buffered -> delivered = buffered_value;
-buffered = 0
-}
-od
+active proctype drain() {
+end:
+    do
+    :: atomic { buffered -> delivered = buffered_value; buffered = 0 }
+    od
 }
 
 active proctype sender() {
     byte sent = 0;
     do
-        ::sent < MESSAGES->
-                 /* deliver: a plain store */
-                 atomic {
-            !buffered->buffered = 1;
-            buffered_value = sent + 1
-        }
-    sent++;
-    /* light fence: order for the compiler only. Then look at `sleeping`. */
-    if
-        ::atomic {
-            sleeping == 0->skip
-        }
-    ::atomic {
-        sleeping == 1->flush();
-        wake_word++
-    }; /* locked add, then futex_wake */
-    atomic{asleep = 0} fi::else->break od
+    :: sent < MESSAGES ->
+        /* deliver: a plain store */
+        atomic { !buffered -> buffered = 1; buffered_value = sent + 1 }
+        sent++;
+        /* light fence: order for the compiler only. Then look at `sleeping`. */
+        if
+        :: atomic { sleeping == 0 -> skip }
+        :: atomic { sleeping == 1 -> flush(); wake_word++ } ; /* locked add, then futex_wake */
+            atomic { asleep = 0 }
+        fi
+    :: else -> break
+    od
 }
 
 active proctype waiter() {
     byte received = 0;
     byte seen;
-    do ::received == MESSAGES->break ::else->if ::atomic {
-            delivered > received->received++
-        }
-    ::atomic{delivered == received->seen = wake_word} sleeping = 1; /* locked: not buffered */
+    do
+    :: received == MESSAGES -> break
+    :: else ->
+        if
+        :: atomic { delivered > received -> received++ }
+        :: atomic { delivered == received ->
+            seen = wake_word }
+            sleeping = 1;      /* locked: not buffered */
 #ifndef NO_BARRIER
-    atomic {
-        flush()
-    } /* membarrier */
+            atomic { flush() } /* membarrier */
 #endif
-    if
-        ::atomic {
-            delivered > received->skip
-        }
-    ::atomic{delivered == received->skip};
-    /* futex_wait: compares and queues in one step, under the kernel's lock */
-    if
-        ::atomic {
-            wake_word != seen->skip
-        }
-    ::atomic{wake_word == seen->asleep = 1};
-    atomic{asleep == 0->skip} fi fi;
-    sleeping = 0 fi od;
+            if
+            :: atomic { delivered > received -> skip }
+            :: atomic { delivered == received -> skip };
+                /* futex_wait: compares and queues in one step, under the kernel's lock */
+                if
+                :: atomic { wake_word != seen -> skip }
+                :: atomic { wake_word == seen -> asleep = 1 };
+                    atomic { asleep == 0 -> skip }
+                fi
+            fi;
+            sleeping = 0
+        fi
+    od;
     assert(received == MESSAGES)
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "copy.h"
+#include "layout/copy.h"
 #include "typemap_model.h"
 
 #include <climits>

@@ -9,8 +9,8 @@
 #pragma once
 
 #include "basic.h"
+#include "layout/plan.h"
 #include "outcome.h"
-#include "plan.h"
 #include "signature.h"
 
 #include <array>

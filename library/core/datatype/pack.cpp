@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pack.h"
 
-#include "copy.h"
 #include "elements.h"
 #include "external32.h"
+#include "layout/copy.h"
 
 #include <cstring>
 

@@ -5,7 +5,7 @@
 /// repetition follows from those of its parts, without looking at elements.
 #pragma once
 
-#include "checked.h"
+#include "layout/checked.h"
 
 #include <cstdint>
 

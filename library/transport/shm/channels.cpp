@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transport/shm/channels.h"
 
-#include "core/engine.h"
+#include "transport/memory.h"
+#include "transport/node.h"
 
 #include <algorithm>
 #include <bit>
@@ -44,7 +45,7 @@ void Channels::prepare(JobShared &job, int rank, int ranks) {
     // what all pairs take together stays below some tens of MiB, and only what is used is ever touched.
     auto crowd = std::bit_ceil(static_cast<std::uint32_t>(std::max(ranks, 4)));
     bytes_ = std::clamp(524288u / crowd, 4096u, 65536u);
-    if (auto limit = engine.settings.eager_limit) bytes_ = std::max(bytes_, std::bit_ceil(4 * *limit));
+    if (auto limit = node.settings.eager_limit) bytes_ = std::max(bytes_, std::bit_ceil(4 * *limit));
     slots_ = std::clamp(1024u / crowd, 16u, 128u);
     if (lines_migrate) beside_ = std::min<std::uint32_t>(reclaimed_later, slots_ / 4 * cache_line);
     senders_.assign(static_cast<std::size_t>(ranks), RingSender());
@@ -61,12 +62,11 @@ bool Channels::make(int world_rank) {
     auto *ring = reinterpret_cast<RingHead *>(block + shift);
     ring->construct(slots_, bytes_, beside_, lines_migrate ? span_limit_where_lines_migrate : bytes_);
     make_pages_of(ring);
-    bool readable = world_rank == rank_ || engine.may_dereference(world_rank);
+    bool readable = world_rank == rank_ || node.may_dereference(world_rank);
     RingSender &sender = senders_[static_cast<std::size_t>(world_rank)];
-    sender = RingSender(ring, engine.settings.eager_limit_to(readable), engine.has_own_core());
-    if (readable && world_rank != rank_ && engine.has_own_core() && !engine.settings.eager_limit) sender.try_in_place();
-    if (world_rank != rank_ && engine.has_own_core())
-        sender.pipeline_up_to(engine.settings.pipeline_limit_to(readable));
+    sender = RingSender(ring, node.settings.eager_limit_to(readable), node.has_own_core());
+    if (readable && world_rank != rank_ && node.has_own_core() && !node.settings.eager_limit) sender.try_in_place();
+    if (world_rank != rank_ && node.has_own_core()) sender.pipeline_up_to(node.settings.pipeline_limit_to(readable));
     Inbox *inbox = job_->inbox(world_rank, ranks_);
     inbox->ring(static_cast<std::size_t>(rank_)).store(arena_offset(ring), std::memory_order_release);
     inbox->rings.fetch_add(1, std::memory_order_release);
@@ -86,7 +86,7 @@ void Channels::discover() {
         if (offset == 0) continue;
         discovered_[index] = true;
         auto *ring = arena_pointer<RingHead>(offset);
-        if (!engine.may_dereference(sender)) make_pages_of(ring); // else the sender has made them for both
+        if (!node.may_dereference(sender)) make_pages_of(ring); // else the sender has made them for both
         receivers_.push_back({RingReceiver(ring), sender});
     }
 }

@@ -2,7 +2,7 @@
 /// The rings from and to this rank, made on first use.
 #pragma once
 
-#include "core/job_shared.h"
+#include "transport/job_shared.h"
 #include "transport/shm/ring.h"
 
 #include <cstdint>

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "arena/block_cache.h"
-#include "core/memory.h"
+#include "transport/memory.h"
 
 #include <cstddef>
 

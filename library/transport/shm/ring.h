@@ -23,6 +23,7 @@
 #pragma once
 
 #include "boot/job.h"
+#include "transport/message.h"
 #include "transport/shm/in_place.h"
 #include "transport/shm/lines.h"
 
@@ -141,13 +142,6 @@ struct alignas(cache_line) RingHead {
     }
 };
 static_assert(sizeof(RingHead) == 3 * cache_line);
-
-/// What a message is, apart from its bytes.
-struct MessageEnvelope {
-    std::int32_t tag;
-    std::uint32_t context;
-    std::int32_t source;
-};
 
 /// The sending end, in the sender's private memory.
 class RingSender {

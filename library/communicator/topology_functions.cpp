@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Cartesian grids and graphs (MPI 5.0, chapter 8); distributed graphs are in distributed_graph.cpp. Processes keep
 /// the ranks they have: on one host no order is better than another.
-#include "abi/functions.h"
-#include "core/context_allocation.h"
+#include "communicator/context_allocation.h"
+#include "communicator/new_communicator.h"
 #include "core/error.h"
-#include "core/new_communicator.h"
+#include "core/functions.h"
 #include "core/topology.h"
 
 #include <algorithm>

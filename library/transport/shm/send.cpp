@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The sending half of Messages.
-#include "core/engine.h"
-#include "core/error.h"
-#include "core/messages.h"
+/// The sending half of SharedMemory.
+#include "transport/memory.h"
+#include "transport/shm/shared_memory.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -65,9 +64,9 @@ bool write_process(const Rendezvous &rendezvous, pid_t process, Count from, Coun
 } // namespace
 
 /// The same as help(), into another process. What has been claimed in vain is left to the receiver.
-void Messages::help_process(Rendezvous &rendezvous, int world_rank) {
+void SharedMemory::help_process(Rendezvous &rendezvous, int world_rank) {
     if (write_refused_) return;
-    pid_t process = engine.records[world_rank].program.load(std::memory_order_relaxed);
+    pid_t process = node.records[world_rank].program.load(std::memory_order_relaxed);
     Count mine =
         rendezvous.copy_chunks(rendezvous.to_bytes, kernel_chunk_of(rendezvous.to_bytes), [&](Count from, Count to) {
             if (write_process(rendezvous, process, from, to)) return true;
@@ -78,7 +77,7 @@ void Messages::help_process(Rendezvous &rendezvous, int world_rank) {
     rendezvous.copied.fetch_add(mine, std::memory_order_release);
 }
 
-bool Messages::send_at_once(const void *data, Count bytes, int world_rank, const MessageEnvelope &envelope) {
+bool SharedMemory::send_at_once(const void *data, Count bytes, int world_rank, const MessageEnvelope &envelope) {
     if (queues_[static_cast<std::size_t>(world_rank)].first()) [[unlikely]]
         return false;
     if (!channels.reach(world_rank)) [[unlikely]]
@@ -87,12 +86,12 @@ bool Messages::send_at_once(const void *data, Count bytes, int world_rank, const
     auto size = static_cast<std::size_t>(bytes);
     if (!ring.takes(size) || !ring.send_eager(envelope, data, size)) [[unlikely]]
         return false;
-    engine.wake_rank(world_rank);
+    node.wake_rank(world_rank);
     last_used_ = &ring;
     return true;
 }
 
-void Messages::start(Send &send) {
+void SharedMemory::start(Send &send) {
     auto &queue = queues_[static_cast<std::size_t>(send.world_rank)];
     if (!queue.first()) {
         if (place(send)) return;
@@ -103,9 +102,9 @@ void Messages::start(Send &send) {
 }
 
 /// False if the ring is full.
-bool Messages::place(Send &send) {
+bool SharedMemory::place(Send &send) {
     if (!channels.reach(send.world_rank)) [[unlikely]] {
-        refuse(send);
+        refuse_send(send);
         return true;
     }
     RingSender &ring = channels.to(send.world_rank);
@@ -117,29 +116,29 @@ bool Messages::place(Send &send) {
                                     });
     if (!placed) return false;
     last_used_ = &ring;
-    engine.wake_rank(send.world_rank);
-    finish(send);
+    node.wake_rank(send.world_rank);
+    sent(send);
     return true;
 }
 
 /// A receiver in another process cannot follow a plan, and may not be allowed to read this process at all.
-bool Messages::must_go_through_arena(const Send &send) const {
-    if (send.world_rank == engine.rank || engine.may_dereference(send.world_rank)) return false;
-    Inbox *inbox = engine.job->inbox(send.world_rank, engine.ranks);
+bool SharedMemory::must_go_through_arena(const Send &send) const {
+    if (send.world_rank == node.rank || node.may_dereference(send.world_rank)) return false;
+    Inbox *inbox = node.job->inbox(send.world_rank, node.ranks);
     return !send.contiguous || inbox->refuses_cma.load(std::memory_order_relaxed) != 0;
 }
 
 /// It need not, but is to: with a core for each, two copies of which one follows the other may be quicker than one.
-bool Messages::pipelines(const Send &send) {
+bool SharedMemory::pipelines(const Send &send) {
     return send.mode != SendMode::synchronous && heap_.in_use() <= most_buffered &&
            channels.to(send.world_rank).pipelines(static_cast<std::size_t>(send.bytes));
 }
 
 /// Writes what there is to tell about the message. False if the arena is used up.
-bool Messages::describe(Send &send) {
+bool SharedMemory::describe(Send &send) {
     Rendezvous *rendezvous = send.rendezvous = allocate_rendezvous();
     if (!rendezvous) return false;
-    rendezvous->sender = engine.rank;
+    rendezvous->sender = node.rank;
     rendezvous->receiver = send.world_rank;
     rendezvous->owner = reinterpret_cast<std::uint64_t>(&send);
     rendezvous->is_buffered = 0;
@@ -158,14 +157,14 @@ bool Messages::describe(Send &send) {
 }
 
 /// False if the ring is full.
-bool Messages::request_to_send(Send &send) {
+bool SharedMemory::request_to_send(Send &send) {
     RingSender &ring = channels.to(send.world_rank);
     // Without room for it the receiver is told all the same. It says so if it cannot read it where it is. The block
     // comes first: the last one that this rank has kept, rather than one that its receiver is just done with.
     void *block = must_go_through_arena(send) || pipelines(send) ? allocate_block(send) : nullptr;
     if (!send.rendezvous && !describe(send)) {
         if (block) heap_.release(block, static_cast<std::size_t>(send.bytes));
-        refuse(send);
+        refuse_send(send);
         return true;
     }
     bool moves = block != nullptr;
@@ -183,19 +182,19 @@ bool Messages::request_to_send(Send &send) {
     }
     ring.has_pipelined(moves);
     outstanding(send);
-    engine.wake_rank(send.world_rank);
+    node.wake_rank(send.world_rank);
     if (moves) copy_to_arena(send, block, RendezvousState::buffered);
     return true;
 }
 
 /// For its data in the arena; nullptr if that is used up.
-void *Messages::allocate_block(const Send &send) {
+void *SharedMemory::allocate_block(const Send &send) {
     return heap_.allocate(static_cast<std::size_t>(send.bytes));
 }
 
 /// Copies the message into that block of the arena, and finishes the send. While it is `moving`, the receiver follows;
 /// while it is `wanted`, nobody else touches the rendezvous.
-void Messages::copy_to_arena(Send &send, void *block, RendezvousState then) {
+void SharedMemory::copy_to_arena(Send &send, void *block, RendezvousState then) {
     Rendezvous &rendezvous = *send.rendezvous;
     TypedBuffer source = source_of(rendezvous);
     rendezvous.address = reinterpret_cast<std::uint64_t>(block);
@@ -207,7 +206,7 @@ void Messages::copy_to_arena(Send &send, void *block, RendezvousState then) {
         from = to;
     }
     rendezvous.state.store(then, std::memory_order_release);
-    engine.wake_rank(send.world_rank);
+    node.wake_rank(send.world_rank);
     if (send.mode == SendMode::synchronous && then == RendezvousState::buffered) {
         // The data is away, but the receive has not begun: the send lives on until the rendezvous is done.
         send.block = block;
@@ -215,23 +214,23 @@ void Messages::copy_to_arena(Send &send, void *block, RendezvousState then) {
     }
     no_longer_outstanding(send);
     keep_buffered(rendezvous, block);
-    finish(send);
+    sent(send);
 }
 
-void Messages::outstanding(Send &send) {
+void SharedMemory::outstanding(Send &send) {
     if (send.rendezvous->notifies) return notifying_.append(send);
     polled_.append(send);
     looked_at_++;
 }
 
-void Messages::no_longer_outstanding(Send &send) {
+void SharedMemory::no_longer_outstanding(Send &send) {
     if (send.rendezvous->notifies) return notifying_.remove(send);
     polled_.remove(send);
     looked_at_--;
 }
 
 /// The send is complete, and its rendezvous not done. `block` is nullptr if it was cancelled.
-void Messages::keep_buffered(Rendezvous &rendezvous, void *block) {
+void SharedMemory::keep_buffered(Rendezvous &rendezvous, void *block) {
     rendezvous.is_buffered = 1;
     rendezvous.owner = reinterpret_cast<std::uint64_t>(block);
     if (rendezvous.notifies) return;
@@ -239,14 +238,14 @@ void Messages::keep_buffered(Rendezvous &rendezvous, void *block) {
     looked_at_++;
 }
 
-void Messages::attend(Send &send) {
+void SharedMemory::attend(Send &send) {
     if (send.queued || !send.rendezvous || send.done) return;
     if (send.rendezvous->state.load(std::memory_order_relaxed) != RendezvousState::open) return; // the receiver is here
     RingSender &ring = channels.to(send.world_rank);
     if (send.looks++ == 0)
-        send.most_looks = engine.oversubscribed() ? looks_when_oversubscribed
-                          : ring.expects_delay()  ? looks_when_quick
-                                                  : looks_when_alone;
+        send.most_looks = node.oversubscribed()  ? looks_when_oversubscribed
+                          : ring.expects_delay() ? looks_when_quick
+                                                 : looks_when_alone;
     if (send.looks != send.most_looks) return;
     if (send.mode == SendMode::synchronous || send.bytes > largest_buffered || heap_.in_use() > most_buffered) return;
     void *block = allocate_block(send);
@@ -258,7 +257,7 @@ void Messages::attend(Send &send) {
 }
 
 /// Looks after one announced send; true if it moved.
-bool Messages::check(Send &send) {
+bool SharedMemory::check(Send &send) {
     Rendezvous &rendezvous = *send.rendezvous;
     switch (rendezvous.state.load(std::memory_order_acquire)) {
     case RendezvousState::done:
@@ -271,10 +270,10 @@ bool Messages::check(Send &send) {
             end_pieces(send);
         else if (send.block)
             take_back(rendezvous, send.block);
-        finish(send);
+        sent(send);
         return true;
     case RendezvousState::shared:
-        if (engine.may_dereference(send.world_rank))
+        if (node.may_dereference(send.world_rank))
             help(rendezvous);
         else
             help_process(rendezvous, send.world_rank);
@@ -290,7 +289,7 @@ bool Messages::check(Send &send) {
 }
 
 /// The receiver is there, and cannot read the message where it is.
-bool Messages::provide(Send &send) {
+bool SharedMemory::provide(Send &send) {
     if (void *block = allocate_block(send)) {
         copy_to_arena(send, block, RendezvousState::provided);
         return true;
@@ -300,7 +299,7 @@ bool Messages::provide(Send &send) {
 }
 
 /// Takes a block for a message that goes in pieces, and fills it. False if there is none, not even the reserve.
-bool Messages::begin_pieces(Send &send) {
+bool SharedMemory::begin_pieces(Send &send) {
     for (Count size = largest_piece; size >= reserve_bytes && !send.block; size /= 2) {
         send.block = heap_.allocate(static_cast<std::size_t>(size));
         send.piece = size;
@@ -317,7 +316,7 @@ bool Messages::begin_pieces(Send &send) {
 }
 
 /// The receiver has taken the piece before, and waits.
-void Messages::next_piece(Send &send) {
+void SharedMemory::next_piece(Send &send) {
     Rendezvous &rendezvous = *send.rendezvous;
     Count from = rendezvous.pipelined.load(std::memory_order_relaxed), to = std::min(from + send.piece, send.bytes);
     TypedBuffer source = send.contiguous ? TypedBuffer{nullptr, send.contiguous, 0} : send.buffer;
@@ -325,34 +324,17 @@ void Messages::next_piece(Send &send) {
     rendezvous.copied.store(from, std::memory_order_relaxed);
     rendezvous.pipelined.store(to, std::memory_order_relaxed);
     rendezvous.state.store(RendezvousState::piece, std::memory_order_release);
-    engine.wake_rank(send.world_rank);
+    node.wake_rank(send.world_rank);
 }
 
-void Messages::end_pieces(Send &send) {
+void SharedMemory::end_pieces(Send &send) {
     if (send.block == reserved_)
         reserve_ = reserved_;
     else
         heap_.release(send.block, static_cast<std::size_t>(send.piece));
 }
 
-/// There is no memory to tell the receiver of it.
-void Messages::refuse(Send &send) {
-    send.error = fail(MPI_ERR_NO_MEM,
-                      "the memory ranks share is used up: there is no room to send a message of %lld "
-                      "bytes to rank %d of MPI_COMM_WORLD",
-                      static_cast<long long>(send.bytes), send.world_rank);
-    finish(send);
-}
-
-void Messages::finish(Send &send) {
-    send.done = true;
-    if (!send.request) return;
-    send.request->completion.error = send.error;
-    send.request->completion.cancelled = send.cancelled;
-    send.request->complete();
-}
-
-bool Messages::cancel(Send &send) {
+bool SharedMemory::cancel(Send &send) {
     if (send.done) return false;
     if (send.queued) {
         auto &queue = queues_[static_cast<std::size_t>(send.world_rank)];
@@ -366,11 +348,11 @@ bool Messages::cancel(Send &send) {
         keep_buffered(*send.rendezvous, nullptr);
     }
     send.cancelled = true;
-    finish(send);
+    sent(send);
     return true;
 }
 
-bool Messages::drain_queues() {
+bool SharedMemory::drain_queues() {
     bool moved = false;
     for (std::size_t i = 0; i < queued_ranks_.size();) {
         auto &queue = queues_[static_cast<std::size_t>(queued_ranks_[i])];
@@ -396,14 +378,14 @@ bool Messages::drain_queues() {
 }
 
 /// The block of a rendezvous that is done, unless its receiver keeps it.
-void Messages::take_back(const Rendezvous &rendezvous, void *block) {
+void SharedMemory::take_back(const Rendezvous &rendezvous, void *block) {
     auto bytes = static_cast<std::size_t>(rendezvous.bytes);
     if (rendezvous.kept == 0) return heap_.release(block, bytes);
     heap_.forget(bytes);
     blocks_kept_[static_cast<std::size_t>(rendezvous.receiver)]--;
 }
 
-void Messages::collect_buffered() {
+void SharedMemory::collect_buffered() {
     looked_at_ -= std::erase_if(buffered_, [&](Rendezvous *rendezvous) {
         if (rendezvous->state.load(std::memory_order_acquire) != RendezvousState::done) return false;
         collect(*rendezvous);
@@ -412,14 +394,14 @@ void Messages::collect_buffered() {
 }
 
 /// A buffered rendezvous that is done.
-void Messages::collect(Rendezvous &rendezvous) {
+void SharedMemory::collect(Rendezvous &rendezvous) {
     if (rendezvous.owner) take_back(rendezvous, reinterpret_cast<void *>(rendezvous.owner));
     free_rendezvous_.push_back(&rendezvous);
 }
 
 /// Looks after the rendezvous this rank has been told of; true if there were any.
-bool Messages::heed_attention() {
-    std::atomic<std::uint64_t> &first = engine.job->inbox(engine.rank, engine.ranks)->attention;
+bool SharedMemory::heed_attention() {
+    std::atomic<std::uint64_t> &first = node.job->inbox(node.rank, node.ranks)->attention;
     if (first.load(std::memory_order_relaxed) == 0) [[likely]]
         return false;
     std::uint64_t told = first.exchange(0, std::memory_order_acquire);
@@ -439,7 +421,7 @@ bool Messages::heed_attention() {
 }
 
 /// nullptr if the arena is used up.
-Rendezvous *Messages::allocate_rendezvous() {
+Rendezvous *SharedMemory::allocate_rendezvous() {
     if (!buffered_.empty()) collect_buffered();
     if (free_rendezvous_.empty()) {
         constexpr std::size_t at_once = 32;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The receiving half of Messages.
-#include "boot/abort.h"
+/// The receiving half of SharedMemory.
 #include "boot/error.h"
-#include "core/engine.h"
-#include "core/error.h"
-#include "core/messages.h"
+#include "transport/abort.h"
+#include "transport/memory.h"
+#include "transport/shm/shared_memory.h"
 
 #include <array>
 #include <cerrno>
@@ -13,28 +12,15 @@
 #include <sys/uio.h>
 
 namespace volley {
+
+SharedMemory shared_memory;
+
 namespace {
 
 /// Larger ones are taken out of the ring and kept though the next receive would take them: a receiver so close behind
 /// the sender takes the lines away that it writes (blocking sends and receives in a row, both with a core: kept, 128 /
 /// 384 / 512 / 1,024 bytes take 94 / 116 / 112 / 290 ns; left 53 / 116 / 133 / 320).
 constexpr Count most_left_bytes = 384;
-
-Pool<Unexpected> &unexpected_pool() {
-    static auto *pool = new Pool<Unexpected>; // outlives static destructors
-    return *pool;
-}
-
-TypedBuffer destination_of(const Receive &receive) {
-    return receive.contiguous ? TypedBuffer{nullptr, receive.contiguous, 0} : receive.buffer;
-}
-
-void truncated(Receive &receive, Count bytes) {
-    receive.completion.error =
-        fail(MPI_ERR_TRUNCATE, "the message from rank %d with tag %d has %lld bytes, the receive buffer %lld",
-             receive.completion.source, receive.completion.tag, static_cast<long long>(bytes),
-             static_cast<long long>(receive.capacity));
-}
 
 /// Out of a ring or a block of the arena, which the sender is to write again.
 void copy_and_hand_back(void *to, unsigned char *from, std::size_t size) {
@@ -58,17 +44,17 @@ void copy_out(unsigned char *data, const Receive &receive, Count from, Count to)
 /// A sender may wait for the room.
 void give_back(int sender, RingReceiver &ring, Slot *slot) {
     if (ring.release(slot)) [[unlikely]]
-        engine.wake_rank(sender);
+        node.wake_rank(sender);
 }
 
 /// It does not go through the ring, or only where that is set.
 bool is_pipelined(Count bytes) {
-    return bytes > engine.settings.eager_limit_to(true);
+    return bytes > node.settings.eager_limit_to(true);
 }
 
 /// Tells the sender where the data goes. From here on it helps to bring it there: it has nothing else to do.
 void share(Rendezvous &rendezvous, const Receive &receive, Count bytes) {
-    TypedBuffer destination = destination_of(receive);
+    TypedBuffer destination = receive.destination();
     rendezvous.to_address = reinterpret_cast<std::uint64_t>(destination.address);
     rendezvous.to_plan = reinterpret_cast<std::uint64_t>(destination.plan);
     rendezvous.to_count = destination.count;
@@ -81,7 +67,7 @@ void copy_together(Rendezvous &rendezvous, const Receive &receive, Count bytes) 
     share(rendezvous, receive, bytes);
     Count mine = rendezvous.copy_chunks(
         bytes, chunk_of(bytes),
-        [&, source = source_of(rendezvous), destination = destination_of(receive)](Count from, Count to) {
+        [&, source = source_of(rendezvous), destination = receive.destination()](Count from, Count to) {
             copy_piece(source, destination, from, to);
             return true;
         });
@@ -91,121 +77,51 @@ void copy_together(Rendezvous &rendezvous, const Receive &receive, Count bytes) 
 
 } // namespace
 
-void copy_piece(const TypedBuffer &source, const TypedBuffer &destination, Count from, Count to) {
-    // With a plan an address may be MPI_BOTTOM: nothing is added to it.
-    if (source.plan && destination.plan)
-        copy_between(source, destination, from, to);
-    else if (source.plan)
-        pack(source, from, to, static_cast<char *>(destination.address) + from);
-    else if (destination.plan)
-        unpack(destination, from, to, static_cast<const char *>(source.address) + from);
-    else
-        std::memcpy(static_cast<char *>(destination.address) + from, static_cast<const char *>(source.address) + from,
-                    static_cast<std::size_t>(to - from));
-}
-
-void Messages::start(Receive &receive, MatchQueues &queues) {
-    while (Unexpected *message = find(queues, receive.source, receive.tag)) {
-        queues.remove(*message);
-        serve(receive, *message);
-        if (!receive.completion.cancelled) return;
-        receive.completion = {};
-    }
-    queues.post(receive);
-}
-
-/// Leaves `cancelled` set in the receive's completion if the message turns out to be.
-void Messages::serve(Receive &receive, Unexpected &message) {
-    if (message.rendezvous) {
-        if (!deliver(receive, message.source, message.tag, *message.rendezvous)) receive.completion.cancelled = true;
-    } else {
-        deliver(receive, message.source, message.tag, message.payload, message.bytes);
-        std::free(message.payload);
-    }
-    unexpected_pool().destroy(&message);
-}
-
-bool Messages::cancel(Receive &receive, MatchQueues &queues) {
-    if (!receive.posted) return false;
-    queues.unpost(receive);
-    receive.completion.cancelled = true;
-    finish(receive);
-    return true;
-}
-
-Unexpected *Messages::find(MatchQueues &queues, int source, int tag) {
-    for (;;) {
-        Unexpected *message = queues.find(source, tag);
-        if (!message || !message->is_cancelled()) return message;
-        queues.remove(*message);
-        discard(*message);
-    }
-}
-
-void Messages::discard(Unexpected &message) {
-    if (message.rendezvous) release(*message.rendezvous);
-    std::free(message.payload);
-    unexpected_pool().destroy(&message);
-}
-
-Channels::Handled Messages::arrive(int sender, RingReceiver &ring, Slot *slot, bool may_leave) {
-    MatchQueues &queues = queues_of_context(slot->context);
-    int source = slot->source, tag = slot->tag;
-    auto bytes = static_cast<Count>(slot->bytes());
+Channels::Handled SharedMemory::arrive(int sender, RingReceiver &ring, Slot *slot, bool may_leave) {
+    const Arrival arrival{.world_source = sender,
+                          .envelope = {.tag = slot->tag, .context = slot->context, .source = slot->source},
+                          .bytes = static_cast<Count>(slot->bytes())};
+    const auto [tag, context, source] = arrival.envelope;
     bool eager = slot->kind() != MessageKind::request;
     Rendezvous *rendezvous = eager ? nullptr : arena_pointer<Rendezvous>(slot->request.rendezvous);
-    Receive *receive = queues.take_posted(source, tag);
+    Receive *receive = match(arrival);
     if (receive) [[likely]] {
         if (eager) {
-            auto take = [&] { deliver(*receive, source, tag, ring.payload(slot), bytes); };
-            if (slot->bytes() > in_place_above_bytes && receive->contiguous && sender != engine.rank)
-                ring_pace_.watch(bytes, take);
+            auto take = [&, from = source, with = tag] {
+                deliver(*receive, from, with, ring.payload(slot), arrival.bytes);
+            };
+            if (slot->bytes() > in_place_above_bytes && receive->contiguous && sender != node.rank)
+                ring_pace_.watch(arrival.bytes, take);
             else
                 take();
             give_back(sender, ring, slot);
             return Channels::Handled::received;
         }
         give_back(sender, ring, slot);
-        if (!deliver(*receive, source, tag, *rendezvous)) queues.post_again(*receive);
+        if (!fetch(*receive, source, tag, *rendezvous)) match_again(*receive, context);
         return Channels::Handled::received;
     }
-    if (may_leave && bytes <= most_left_bytes) return Channels::Handled::left;
-    Unexpected *message = unexpected_pool().make();
-    message->source = source;
-    message->world_source = sender;
-    message->tag = tag;
-    message->bytes = bytes;
-    message->rendezvous = rendezvous;
-    if (eager && bytes > 0) {
-        message->payload = static_cast<unsigned char *>(std::malloc(static_cast<std::size_t>(bytes)));
-        if (!message->payload) abort_job_for("no memory for a message that came before its receive");
-        copy_and_hand_back(message->payload, ring.payload(slot), static_cast<std::size_t>(bytes));
+    if (may_leave && arrival.bytes <= most_left_bytes) return Channels::Handled::left;
+    unsigned char *payload = nullptr;
+    if (eager && arrival.bytes > 0) {
+        payload = static_cast<unsigned char *>(std::malloc(slot->bytes()));
+        if (!payload) abort_job_for("no memory for a message that came before its receive");
+        copy_and_hand_back(payload, ring.payload(slot), slot->bytes());
     }
     give_back(sender, ring, slot);
-    queues.add(*message);
+    keep_unexpected(arrival, payload, rendezvous);
     return Channels::Handled::kept;
 }
 
-/// Says what the message is; how much of it fits is returned.
-Count Messages::accept(Receive &receive, int source, int tag, Count bytes) {
-    receive.completion.source = source;
-    receive.completion.tag = tag;
-    if (bytes > receive.capacity) [[unlikely]] {
-        truncated(receive, bytes);
-        bytes = receive.capacity;
-    }
-    return receive.completion.bytes = bytes;
-}
-
 /// A message that is in the ring, or was kept until its receive came.
-void Messages::deliver(Receive &receive, int source, int tag, unsigned char *payload, Count bytes) {
+void SharedMemory::deliver(Receive &receive, int source, int tag, unsigned char *payload, Count bytes) {
     bytes = accept(receive, source, tag, bytes);
     if (bytes > 0) // without data there is no address
         copy_out(payload, receive, 0, bytes);
-    finish(receive);
+    received(receive);
 }
 
-bool Messages::deliver(Receive &receive, int source, int tag, Rendezvous &rendezvous) {
+bool SharedMemory::fetch(Receive &receive, int source, int tag, Rendezvous &rendezvous) {
     for (;;) {
         RendezvousState state = rendezvous.state.load(std::memory_order_acquire);
         if (state == RendezvousState::open && rendezvous.claim(RendezvousState::taken)) break;
@@ -222,14 +138,14 @@ bool Messages::deliver(Receive &receive, int source, int tag, Rendezvous &rendez
                 copy();
             keep_block(rendezvous);
             release(rendezvous);
-            finish(receive);
+            received(receive);
             return true;
         }
     }
     Count bytes = accept(receive, source, tag, rendezvous.bytes);
 
-    bool readable = rendezvous.sender == engine.rank || engine.may_dereference(rendezvous.sender);
-    bool together = rendezvous.waits && rendezvous.sender != engine.rank && !engine.oversubscribed();
+    bool readable = rendezvous.sender == node.rank || node.may_dereference(rendezvous.sender);
+    bool together = rendezvous.waits && rendezvous.sender != node.rank && !node.oversubscribed();
     auto read = [&] {
         if (rendezvous.plan != 0) return false; // of another process, which had no room for the message
         return together && bytes >= kernel_shared_from_bytes && cma_granted_ && receive.contiguous
@@ -246,7 +162,7 @@ bool Messages::deliver(Receive &receive, int source, int tag, Rendezvous &rendez
             if (together && bytes > shared_above_bytes)
                 copy_together(rendezvous, receive, bytes);
             else
-                copy_piece(source_of(rendezvous), destination_of(receive), 0, bytes);
+                copy_piece(source_of(rendezvous), receive.destination(), 0, bytes);
         };
         if (rendezvous.watched)
             rendezvous.quick = pace_of(bytes).is_quick(bytes, copy) && may_judge(rendezvous);
@@ -254,12 +170,12 @@ bool Messages::deliver(Receive &receive, int source, int tag, Rendezvous &rendez
             copy();
     }
     release(rendezvous);
-    finish(receive);
+    received(receive);
     return true;
 }
 
 /// Copies a message out of the arena, as far as its sender has come by now, until all is here.
-void Messages::follow(Rendezvous &rendezvous, const Receive &receive, Count bytes) {
+void SharedMemory::follow(Rendezvous &rendezvous, const Receive &receive, Count bytes) {
     bool moving = true;
     for (Count from = 0, there; moving || from < bytes; from = there) {
         Wait::briefly([&] {
@@ -274,9 +190,9 @@ void Messages::follow(Rendezvous &rendezvous, const Receive &receive, Count byte
 /// Where lines migrate, those of the block are at this rank's core now: what it sends next goes there without waiting
 /// for them, and they cross over once per message, not twice. Neither of two ranks has more than one block of the
 /// other's too many.
-void Messages::keep_block(Rendezvous &rendezvous) {
+void SharedMemory::keep_block(Rendezvous &rendezvous) {
     auto bytes = static_cast<std::size_t>(rendezvous.bytes);
-    if (!engine.has_own_core() || bytes > ArenaHeap::keeps_pages || rendezvous.sender == engine.rank) return;
+    if (!node.has_own_core() || bytes > ArenaHeap::keeps_pages || rendezvous.sender == node.rank) return;
     int &kept = blocks_kept_[static_cast<std::size_t>(rendezvous.sender)];
     if (kept > 0) { // the peer may have kept one meanwhile
         collect_buffered();
@@ -288,46 +204,39 @@ void Messages::keep_block(Rendezvous &rendezvous) {
     heap_.adopt(reinterpret_cast<void *>(rendezvous.address), bytes);
 }
 
-LinePace &Messages::pace_of(Count bytes) {
+LinePace &SharedMemory::pace_of(Count bytes) {
     return is_pipelined(bytes) ? pipeline_pace_ : ring_pace_;
 }
 
 /// Whether its sender may go by how quick it was that a message stayed in its buffer.
-bool Messages::may_judge(const Rendezvous &rendezvous) {
+bool SharedMemory::may_judge(const Rendezvous &rendezvous) {
     if (!is_pipelined(rendezvous.bytes)) return true;
     RingSender *back = channels.known_to(rendezvous.sender);
     return !back || back->join_trial();
 }
 
 /// Hands the rendezvous to its sender: done for good, or because something is wanted of it.
-void Messages::hand_over(Rendezvous &rendezvous, RendezvousState state) {
+void SharedMemory::hand_over(Rendezvous &rendezvous, RendezvousState state) {
     int sender = rendezvous.sender;
     if (rendezvous.notifies) {
         rendezvous.state.store(state, std::memory_order_relaxed);
-        std::atomic<std::uint64_t> &first = engine.job->inbox(sender, engine.ranks)->attention;
+        std::atomic<std::uint64_t> &first = node.job->inbox(sender, node.ranks)->attention;
         std::uint64_t next = first.load(std::memory_order_relaxed), own_offset = arena_offset(&rendezvous);
         do rendezvous.next_told = next;
         while (!first.compare_exchange_weak(next, own_offset, std::memory_order_release, std::memory_order_relaxed));
     } else {
         rendezvous.state.store(state, std::memory_order_release);
     }
-    engine.wake_rank(sender);
+    node.wake_rank(sender);
 }
 
 /// The last touch.
-void Messages::release(Rendezvous &rendezvous) {
+void SharedMemory::release(Rendezvous &rendezvous) {
     hand_over(rendezvous, RendezvousState::done);
 }
 
-void Messages::finish(Receive &receive) {
-    receive.done = true;
-    if (!receive.request) return;
-    receive.request->completion = receive.completion;
-    receive.request->complete();
-}
-
 /// Both sides copy by calls of the kernel, chunk by chunk. False if the sender's memory may not be read.
-bool Messages::read_together(Rendezvous &rendezvous, const Receive &receive, Count bytes) {
+bool SharedMemory::read_together(Rendezvous &rendezvous, const Receive &receive, Count bytes) {
     share(rendezvous, receive, bytes);
     Count chunk = kernel_chunk_of(bytes);
     bool good = true;
@@ -347,9 +256,9 @@ bool Messages::read_together(Rendezvous &rendezvous, const Receive &receive, Cou
 }
 
 /// Bytes [from, to) out of the sender's memory by the kernel. False if it may not be read.
-bool Messages::read_process(const Rendezvous &rendezvous, const Receive &receive, Count from, Count to) {
+bool SharedMemory::read_process(const Rendezvous &rendezvous, const Receive &receive, Count from, Count to) {
     if (cma_refused_) return false;
-    pid_t process = engine.records[rendezvous.sender].program.load(std::memory_order_relaxed);
+    pid_t process = node.records[rendezvous.sender].program.load(std::memory_order_relaxed);
     for (Count done = from; done < to;) {
         std::array<iovec, 64> local;
         int pieces = 1;
@@ -365,7 +274,7 @@ bool Messages::read_process(const Rendezvous &rendezvous, const Receive &receive
             // Not allowed (Yama, seccomp, containers), or memory the kernel cannot read this way.
             if (errno == EPERM || errno == ENOSYS) {
                 cma_refused_ = true;
-                engine.job->inbox(engine.rank, engine.ranks)->refuses_cma.store(1, std::memory_order_relaxed);
+                node.job->inbox(node.rank, node.ranks)->refuses_cma.store(1, std::memory_order_relaxed);
             }
             return false;
         }
@@ -376,17 +285,17 @@ bool Messages::read_process(const Rendezvous &rendezvous, const Receive &receive
 }
 
 /// One that has come in a block: the rest follows in the same. True if there is no more that fits.
-bool Messages::take_piece(Rendezvous &rendezvous, const Receive &receive) {
+bool SharedMemory::take_piece(Rendezvous &rendezvous, const Receive &receive) {
     Count from = rendezvous.copied.load(std::memory_order_relaxed), all = receive.completion.bytes;
     Count to = std::min(rendezvous.pipelined.load(std::memory_order_relaxed), all);
     void *begin = reinterpret_cast<char *>(rendezvous.address) - from;
-    copy_piece({nullptr, begin, 0}, destination_of(receive), from, to);
+    copy_piece({nullptr, begin, 0}, receive.destination(), from, to);
     if (to == all) return true;
     hand_over(rendezvous, RendezvousState::taken_piece);
     return false;
 }
 
-bool Messages::continue_fetches() {
+bool SharedMemory::continue_fetches() {
     bool moved = false;
     for (std::size_t i = 0; i < fetches_.size();) {
         auto [receive, rendezvous] = fetches_[i];
@@ -400,15 +309,15 @@ bool Messages::continue_fetches() {
         fetches_[i] = fetches_.back();
         fetches_.pop_back();
         if (state == RendezvousState::provided)
-            copy_piece(source_of(*rendezvous), destination_of(*receive), 0, receive->completion.bytes);
+            copy_piece(source_of(*rendezvous), receive->destination(), 0, receive->completion.bytes);
         release(*rendezvous);
-        finish(*receive);
+        received(*receive);
         moved = true;
     }
     return moved;
 }
 
-bool Messages::progress() {
+bool SharedMemory::progress() {
     bool moved = channels.poll([&](int sender, RingReceiver &ring, Slot *slot, bool may_leave) {
         return arrive(sender, ring, slot, may_leave);
     });
@@ -427,10 +336,10 @@ bool Messages::progress() {
     return moved;
 }
 
-void Messages::prepare() {
-    channels.prepare(*engine.job, engine.rank, engine.ranks);
-    queues_.assign(static_cast<std::size_t>(engine.ranks), {});
-    blocks_kept_.assign(static_cast<std::size_t>(engine.ranks), 0);
+void SharedMemory::prepare() {
+    channels.prepare(*node.job, node.rank, node.ranks);
+    queues_.assign(static_cast<std::size_t>(node.ranks), {});
+    blocks_kept_.assign(static_cast<std::size_t>(node.ranks), 0);
     reserve_ = reserved_ = arena_allocate_undefined(static_cast<std::size_t>(reserve_bytes));
     if (!reserve_) throw Error("the memory the ranks share is used up");
 }

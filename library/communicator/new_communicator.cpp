@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/new_communicator.h"
+#include "communicator/new_communicator.h"
 
 #include "core/errhandler.h"
 #include "core/hints.h"

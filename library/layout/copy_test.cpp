@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "copy.h"
+#include "layout/copy.h"
 
-#include "pack.h"
-#include "typemap_model.h"
+#include "core/datatype/pack.h"
+#include "core/datatype/typemap_model.h"
 
 #include <sys/uio.h>
 

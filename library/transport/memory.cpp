@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/memory.h"
+#include "transport/memory.h"
 
 #include "arena/block_cache.h"
-#include "core/engine.h"
+#include "transport/node.h"
 
 #include <algorithm>
 
@@ -27,13 +27,13 @@ std::uint64_t asked = 0;
 
 /// For tests: the allocation that the user has chosen is refused.
 bool is_refused() {
-    return ++asked == engine.settings.refused_allocation;
+    return ++asked == node.settings.refused_allocation;
 }
 
 } // namespace
 
 void open_memory() {
-    ArenaHead &arena = *engine.arena;
+    ArenaHead &arena = *node.arena;
     std::uint64_t bytes = arena.bytes - arena.memory;
     std::uint64_t counted = std::min<std::uint64_t>(arena.ranks, most_ranks_counted);
     allocator =

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "boot/initialise.h"
+#include "init/initialise.h"
 
-#include "abi/call.h"
-#include "abi/functions.h"
-#include "boot/abort.h"
 #include "boot/error.h"
 #include "boot/join.h"
 #include "core/attribute.h"
@@ -12,8 +9,10 @@
 #include "core/contexts.h"
 #include "core/engine.h"
 #include "core/error.h"
+#include "core/functions.h"
 #include "core/introspection.h"
 #include "core/messages.h"
+#include "transport/abort.h"
 
 #include <pthread.h>
 #include <unistd.h>
@@ -45,17 +44,17 @@ JobShared *find_job_shared(ArenaHead &arena) {
 
 void join() {
     JobPlace place = join_job();
-    engine.arena = place.arena;
-    engine.records = rank_records(place.arena);
-    engine.rank = place.rank;
-    engine.ranks = place.ranks;
-    engine.application = place.application;
-    engine.own = &engine.records[place.rank];
-    engine.settings = read_settings();
+    node.arena = place.arena;
+    node.records = rank_records(place.arena);
+    node.rank = place.rank;
+    node.ranks = place.ranks;
+    node.application = place.application;
+    node.own = &node.records[place.rank];
+    node.settings = read_settings();
     open_memory();
-    engine.job = find_job_shared(*place.arena);
-    engine.wait_policy = WaitPolicy::for_job(place.arena->ranks, place.arena->cpus);
-    engine.fences = prepare_fences();
+    node.job = find_job_shared(*place.arena);
+    node.wait_policy = WaitPolicy::for_job(place.arena->ranks, place.arena->cpus);
+    node.fences = prepare_fences();
     messages.prepare();
     introspection.open();
     make_predefined_communicators();
@@ -64,11 +63,11 @@ void join() {
 
 /// Waits for all ranks: nobody will post a receive any more, and all messages have arrived.
 void meet_all() {
-    JobShared &job = *engine.job;
-    auto all = static_cast<std::uint32_t>(engine.ranks);
+    JobShared &job = *node.job;
+    auto all = static_cast<std::uint32_t>(node.ranks);
     engine.wait_until([] { return messages.all_placed(); });
     if (job.finalising.fetch_add(1, std::memory_order_acq_rel) + 1 == all)
-        for (int rank = 0; rank < engine.ranks; rank++) engine.wake_rank(rank);
+        for (int rank = 0; rank < node.ranks; rank++) node.wake_rank(rank);
     engine.wait_until([&] { return job.finalising.load(std::memory_order_acquire) == all; });
     while (engine.progress()) {}
 }
@@ -87,40 +86,40 @@ void report_unreceived() {
     std::fprintf(
         stderr,
         "Volley: rank %d: MPI_Finalize was called before %s received: %d, from rank %d with tag %d, %lld bytes%s\n",
-        engine.rank, left.count == 1 ? "a message was" : "all messages were", left.count, left.source, left.tag,
+        node.rank, left.count == 1 ? "a message was" : "all messages were", left.count, left.source, left.tag,
         left.bytes, left.count == 1 ? "" : " (the first of them)");
 }
 
 /// An error of this library that costs time only. It is said wherever a program ends, as nobody would look for it.
 void report_lost_wake_ups() {
-    std::uint32_t lost = engine.own->lost_wake_ups.load(std::memory_order_relaxed);
+    std::uint32_t lost = node.own->lost_wake_ups.load(std::memory_order_relaxed);
     if (lost == 0) return;
     std::fprintf(stderr,
                  "Volley: rank %d: %u %s nobody ended in time, which cost at least 0.1 s each (lost wake-ups). This is "
                  "an error of Volley: please report it\n",
-                 engine.rank, lost, lost == 1 ? "wait" : "waits");
+                 node.rank, lost, lost == 1 ? "wait" : "waits");
 }
 
 /// A process of sessions only has nobody else who tells its launcher that it ends well: after the last one there may be
 /// another session, until the process ends. Its children are not the launcher's.
 [[gnu::destructor]] void leave_at_end() {
-    if (joined && users == 0 && engine.own->program.load(std::memory_order_relaxed) == getpid()) leave_job();
+    if (joined && users == 0 && node.own->program.load(std::memory_order_relaxed) == getpid()) leave_job();
 }
 
 } // namespace
 
 int acquire_library(int thread_level) {
     if (!joined) {
-        const std::uint32_t function = Call::current_function();
+        const std::uint32_t function = node.function().load(std::memory_order_relaxed);
         try {
             join();
         } catch (const std::exception &error) {
             // It was entered where there was no record yet; what fails is to be called by its name.
-            if (engine.own) engine.own->call_status.function.store(function, std::memory_order_relaxed);
+            if (node.own) node.own->call_status.function.store(function, std::memory_order_relaxed);
             return fail(MPI_ERR_OTHER, "%s", error.what());
         }
     }
-    if (users++ == 0) engine.own->state = RankState::initialised;
+    if (users++ == 0) node.own->state = RankState::initialised;
     engine.available = true;
     engine.thread_level = std::max(engine.thread_level, thread_level);
     introspection.thread_level(engine.thread_level);
@@ -133,25 +132,8 @@ void release_library() {
     // After MPI_Finalize nobody receives any more; sessions do not wait for each other.
     if (engine.phase != Phase::finalised) engine.wait_until([] { return messages.all_delivered(); });
     report_lost_wake_ups();
-    engine.own->state = RankState::finalised;
+    node.own->state = RankState::finalised;
     engine.available = false;
-}
-
-void abort_job(int code) {
-    std::fflush(nullptr);
-    if (engine.arena) {
-        engine.arena->abort_code.store(code, std::memory_order_relaxed);
-        std::uint32_t nobody = 0;
-        engine.arena->ending.compare_exchange_strong(nobody, static_cast<std::uint32_t>(engine.rank) + 1);
-        abort_through_launcher(code);
-    }
-    int status = code & 0xff;
-    _exit(status == 0 && code != 0 ? 1 : status);
-}
-
-void abort_job_for(const char *reason) {
-    std::fprintf(stderr, "Volley: rank %d: %s\n", engine.rank, reason);
-    abort_job(MPI_ERR_INTERN);
 }
 
 namespace mpi {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Distributed graphs: every process knows its own neighbours only (MPI 5.0, section 8.5.4).
-#include "abi/functions.h"
 #include "collective/internal.h"
-#include "core/context_allocation.h"
+#include "communicator/context_allocation.h"
+#include "communicator/new_communicator.h"
 #include "core/error.h"
-#include "core/new_communicator.h"
+#include "core/functions.h"
 
 #include <algorithm>
 #include <numeric>

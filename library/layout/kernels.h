@@ -5,7 +5,7 @@
 /// compiler knows the length; up to a cache line others are copied by overlapping moves without a call.
 #pragma once
 
-#include "checked.h"
+#include "layout/checked.h"
 
 #include <cstddef>
 #include <cstdint>

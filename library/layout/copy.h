@@ -7,7 +7,7 @@
 /// ranks as long as their memory can be read here.
 #pragma once
 
-#include "plan.h"
+#include "layout/plan.h"
 
 #include <cstddef>
 #include <memory>

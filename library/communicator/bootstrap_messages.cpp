@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/bootstrap_messages.h"
+#include "communicator/bootstrap_messages.h"
 
-#include "core/context_allocation.h"
+#include "communicator/context_allocation.h"
 #include "core/engine.h"
 #include "core/point_to_point.h"
 
@@ -83,7 +83,7 @@ int bootstrap_receive(std::int32_t world_rank, std::string_view key, std::vector
             return MPI_SUCCESS;
         }
         set_aside.push_back(std::move(message));
-        engine.wake_rank(engine.rank); // another thread may wait for just this
+        node.wake_rank(node.rank); // another thread may wait for just this
     }
 }
 

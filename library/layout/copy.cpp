@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "copy.h"
+#include "layout/copy.h"
 
-#include "kernels.h"
-#include "walk.h"
+#include "layout/kernels.h"
+#include "layout/walk.h"
 
 #include <cstdlib>
 #include <sys/uio.h>

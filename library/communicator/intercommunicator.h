@@ -2,7 +2,7 @@
 /// What both groups of an intercommunicator tell each other: through their ranks 0, the leaders.
 #pragma once
 
-#include "core/context_allocation.h"
+#include "communicator/context_allocation.h"
 
 #include <cstdint>
 #include <vector>

@@ -6,7 +6,7 @@
 /// length in front of each message: the tag is its hash, which saves most looking, but need not tell two keys apart.
 #pragma once
 
-#include "core/datatype/checked.h"
+#include "layout/checked.h"
 
 #include <cstdint>
 #include <span>

@@ -8,7 +8,7 @@
 
 namespace volley {
 
-/// Before anything else is called here: finds the allocator of engine.arena, or makes it.
+/// Before anything else is called here: finds the allocator of node.arena, or makes it.
 void open_memory();
 
 /// `bytes` of zeroed arena memory, cache-line aligned, from a page on page aligned, visible to all ranks. nullptr, with

@@ -11,7 +11,7 @@
 /// the buffer's pointer belongs to, and with MPI_BOTTOM it is all there is.
 #pragma once
 
-#include "plan.h"
+#include "layout/plan.h"
 
 #include <algorithm>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/context_allocation.h"
+#include "communicator/context_allocation.h"
 
 #include "collective/area.h"
 #include "core/contexts.h"
-#include "core/job_shared.h"
+#include "transport/job_shared.h"
 
 #include <algorithm>
 #include <array>
@@ -14,7 +14,7 @@ namespace volley {
 
 std::uint64_t draw_area(const Group &group) {
     // Before a process has joined the job it is not known for good where it is: it may exec another program.
-    if (engine.job->joined.load(std::memory_order_acquire) < static_cast<std::uint32_t>(engine.ranks)) return 0;
+    if (node.job->joined.load(std::memory_order_acquire) < static_cast<std::uint32_t>(node.ranks)) return 0;
     if (group.size() < 2) return 0;
     const CollectiveArea *area = make_area(group);
     return area ? arena_offset(area) : 0;

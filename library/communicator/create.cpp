@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Communicators of some processes of another one, or of a group (MPI 5.0, section 7.4.2).
-#include "abi/functions.h"
 #include "collective/internal.h"
-#include "core/bootstrap_messages.h"
+#include "communicator/bootstrap_messages.h"
+#include "communicator/intercommunicator.h"
+#include "communicator/new_communicator.h"
 #include "core/contexts.h"
 #include "core/errhandler.h"
 #include "core/error.h"
+#include "core/functions.h"
 #include "core/hints.h"
 #include "core/info.h"
-#include "core/intercommunicator.h"
-#include "core/new_communicator.h"
 #include "core/session.h"
 
 #include <algorithm>

@@ -10,7 +10,7 @@
 /// Every node begins at its own first packed byte: displacements inside it are relative to that.
 #pragma once
 
-#include "checked.h"
+#include "layout/checked.h"
 
 #include <cstdint>
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Intercommunicators: making them of two groups, and one communicator of both (MPI 5.0, section 7.6).
-#include "core/intercommunicator.h"
+#include "communicator/intercommunicator.h"
 
-#include "abi/functions.h"
 #include "collective/area.h"
 #include "collective/internal.h"
-#include "core/bootstrap_messages.h"
+#include "communicator/bootstrap_messages.h"
+#include "communicator/new_communicator.h"
 #include "core/contexts.h"
 #include "core/errhandler.h"
 #include "core/error.h"
+#include "core/functions.h"
 #include "core/hints.h"
-#include "core/new_communicator.h"
 
 #include <algorithm>
 #include <span>
@@ -53,7 +53,7 @@ struct Encounter {
 
 /// In both leaders: the one with the lower rank in the job draws the contexts.
 int encounter(const Group &local, std::int32_t remote_leader, std::string_view key, Encounter &met) {
-    bool draws = engine.rank < remote_leader;
+    bool draws = node.rank < remote_leader;
     TermsOfBoth drawn = draws ? draw_for_both(local.size(), 0) : TermsOfBoth{};
     Words mine = to_words(drawn.remote), theirs;
     mine.insert(mine.end(), local.world_ranks().begin(), local.world_ranks().end());

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Communicators: what they are, duplicating and freeing them (MPI 5.0, sections 7.4 and 7.6).
-#include "abi/functions.h"
+#include "core/functions.h"
 #include "collective/internal.h"
+#include "communicator/context_allocation.h"
+#include "communicator/intercommunicator.h"
+#include "communicator/new_communicator.h"
 #include "core/attribute.h"
-#include "core/context_allocation.h"
 #include "core/error.h"
 #include "core/hints.h"
-#include "core/intercommunicator.h"
-#include "core/new_communicator.h"
 
 #include <algorithm>
 #include <numeric>

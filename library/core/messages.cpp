@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/messages.h"
+
+#include "core/error.h"
+#include "core/object.h"
+#include "core/request.h"
+
+#include <cstdlib>
+#include <cstring>
+
+namespace volley {
+
+Messages messages;
+
+namespace {
+
+Pool<Unexpected> &unexpected_pool() {
+    static auto *pool = new Pool<Unexpected>; // outlives static destructors
+    return *pool;
+}
+
+} // namespace
+
+void Messages::start(Receive &receive, MatchQueues &queues) {
+    while (Unexpected *message = find(queues, receive.source, receive.tag)) {
+        queues.remove(*message);
+        serve(receive, *message);
+        if (!receive.completion.cancelled) return;
+        receive.completion = {};
+    }
+    queues.post(receive);
+}
+
+void Messages::serve(Receive &receive, Unexpected &message) {
+    if (message.rendezvous) {
+        if (!shared_memory.fetch(receive, message.source, message.tag, *message.rendezvous))
+            receive.completion.cancelled = true;
+    } else {
+        shared_memory.deliver(receive, message.source, message.tag, message.payload, message.bytes);
+        std::free(message.payload);
+    }
+    unexpected_pool().destroy(&message);
+}
+
+bool Messages::cancel(Receive &receive, MatchQueues &queues) {
+    if (!receive.posted) return false;
+    queues.unpost(receive);
+    receive.completion.cancelled = true;
+    received(receive);
+    return true;
+}
+
+Unexpected *Messages::find(MatchQueues &queues, int source, int tag) {
+    for (;;) {
+        Unexpected *message = queues.find(source, tag);
+        if (!message || !message->is_cancelled()) return message;
+        queues.remove(*message);
+        discard(*message);
+    }
+}
+
+void Messages::discard(Unexpected &message) {
+    if (message.rendezvous) SharedMemory::release(*message.rendezvous);
+    std::free(message.payload);
+    unexpected_pool().destroy(&message);
+}
+
+bool Unexpected::is_cancelled() const {
+    return rendezvous && rendezvous->state.load(std::memory_order_acquire) == RendezvousState::cancelled;
+}
+
+// What transports call (transport/message.h).
+
+void keep_unexpected(const Arrival &arrival, unsigned char *payload, Rendezvous *rendezvous) {
+    Unexpected *message = unexpected_pool().make();
+    message->source = arrival.envelope.source;
+    message->world_source = arrival.world_source;
+    message->tag = arrival.envelope.tag;
+    message->bytes = arrival.bytes;
+    message->payload = payload;
+    message->rendezvous = rendezvous;
+    queues_of_context(arrival.envelope.context).add(*message);
+}
+
+void match_again(Receive &receive, std::uint32_t context) {
+    queues_of_context(context).post_again(receive);
+}
+
+void complete_request(const Receive &receive) {
+    receive.request->completion = receive.completion;
+    receive.request->complete();
+}
+
+void complete_request(const Send &send) {
+    send.request->completion.error = send.error;
+    send.request->completion.cancelled = send.cancelled;
+    send.request->complete();
+}
+
+void truncated(Receive &receive, Count bytes) {
+    receive.completion.error =
+        fail(MPI_ERR_TRUNCATE, "the message from rank %d with tag %d has %lld bytes, the receive buffer %lld",
+             receive.completion.source, receive.completion.tag, static_cast<long long>(bytes),
+             static_cast<long long>(receive.capacity));
+}
+
+void refuse_send(Send &send) {
+    send.error = fail(MPI_ERR_NO_MEM,
+                      "the memory ranks share is used up: there is no room to send a message of %lld "
+                      "bytes to rank %d of MPI_COMM_WORLD",
+                      static_cast<long long>(send.bytes), send.world_rank);
+    sent(send);
+}
+
+void copy_piece(const TypedBuffer &source, const TypedBuffer &destination, Count from, Count to) {
+    // With a plan an address may be MPI_BOTTOM: nothing is added to it.
+    if (source.plan && destination.plan)
+        copy_between(source, destination, from, to);
+    else if (source.plan)
+        pack(source, from, to, static_cast<char *>(destination.address) + from);
+    else if (destination.plan)
+        unpack(destination, from, to, static_cast<const char *>(source.address) + from);
+    else
+        std::memcpy(static_cast<char *>(destination.address) + from, static_cast<const char *>(source.address) + from,
+                    static_cast<std::size_t>(to - from));
+}
+
+} // namespace volley

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport/node.h"
+
+#include "boot/join.h"
+#include "transport/abort.h"
+
+#include <mpi.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+namespace volley {
+
+Node node;
+
+void abort_job(int code) {
+    std::fflush(nullptr);
+    if (node.arena) {
+        node.arena->abort_code.store(code, std::memory_order_relaxed);
+        std::uint32_t nobody = 0;
+        node.arena->ending.compare_exchange_strong(nobody, static_cast<std::uint32_t>(node.rank) + 1);
+        abort_through_launcher(code);
+    }
+    int status = code & 0xff;
+    _exit(status == 0 && code != 0 ? 1 : status);
+}
+
+void abort_job_for(const char *reason) {
+    std::fprintf(stderr, "Volley: rank %d: %s\n", node.rank, reason);
+    abort_job(MPI_ERR_INTERN);
+}
+
+} // namespace volley

@@ -84,7 +84,7 @@ class LateWakeUp(Cause):
         """A sender that is never more than two messages ahead."""
         at = suspicion.details["size"]
         changed = case.arm(
-            f"the sender waits for an answer after every {WINDOW} messages",
+            f"answered every {WINDOW} messages",
             variant=f"{case.finding.variant},window:{WINDOW}",
             sizes=(at,) if case.finding.kind == "stall" else None,
         )

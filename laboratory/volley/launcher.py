@@ -146,6 +146,7 @@ class Launcher:
             for name in RANKS_COUNTERS:
                 if name in fact:
                     launch.counters[f"ranks.{name}"] = round(launch.counters.get(f"ranks.{name}", 0) + fact[name], 6)
+        launch.counters |= cell.system.counted(outcome.output + outcome.errors)
         frozen, wrong = files.said("frozen"), files.said("mismatch")
         if frozen:
             where = frozen[0]

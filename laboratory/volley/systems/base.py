@@ -156,6 +156,10 @@ class System(ABC):
         Never raises for a tool that fails: it returns what it could read, and the reason under ``error``.
         """
 
+    def counted(self, said: str) -> dict[str, float]:
+        """What the library itself counted in a launch, from what the launch printed: name → number."""
+        return {}
+
     @contextlib.contextmanager
     def session(self) -> Iterator[None]:
         """Surrounds all launches of a study: daemons are started and, whatever happens, ended here."""

@@ -21,6 +21,11 @@ from volley.systems.environment import clean_environment
 
 AS_IT_COMES = "auto"
 """The transport that an MPI chooses itself, where the user named none."""
+LOST_WAKE_UPS = "library.lost_wake_ups"
+"""The counter of a launch: waits that nobody ended though what they waited for was there, as the library tells."""
+
+
+VOLLEY_LOST = re.compile(r"^Volley: rank \d+: (\d+) waits? nobody ended in time\b.*lost wake-ups", re.MULTILINE)
 
 
 def has_network() -> bool:
@@ -69,6 +74,10 @@ class Flavour(ABC):
 
     def knobs(self, prefix: Path, transport: str, keep_loader: bool = False) -> dict[str, str]:
         """What the MPI's own tool says about its settings."""
+        return {}
+
+    def counted(self, said: str) -> dict[str, float]:
+        """What the library itself counted in a launch, from what that printed: for the launch's counters."""
         return {}
 
 
@@ -201,6 +210,11 @@ class Volley(Flavour):
         environment = self.environment(prefix, transport, keep_loader)
         tool: list[str | Path] = [prefix / "bin" / "mpiexec", *self._kind(transport), "--settings"]
         return knobs.collect(tool, environment, knobs.VOLLEY_LINE)
+
+    def counted(self, said: str) -> dict[str, float]:
+        """Lost wake-ups, of all ranks: printed at a program's end where there were any."""
+        lost = sum(int(number) for number in VOLLEY_LOST.findall(said))
+        return {LOST_WAKE_UPS: float(lost)} if lost else {}
 
     def _kind(self, transport: str) -> list[str]:
         return ["--ranks", transport] if transport in self.transports else []

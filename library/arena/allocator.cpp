@@ -98,12 +98,12 @@ void *Allocator::allocate_zeroed(std::size_t bytes) {
     return block;
 }
 
-void Allocator::release(void *block, std::size_t bytes) {
+void Allocator::release(void *block, std::size_t bytes, std::size_t touched) {
     std::size_t size_class = block_sizes::class_of(bytes);
     if (size_class < block_sizes::small.size())
         release_small(block, size_class);
     else
-        release_run(block, block_sizes::granules(bytes));
+        release_run(block, block_sizes::granules(bytes), block_sizes::granules(touched));
 }
 
 Allocator::Statistics Allocator::statistics() const {
@@ -229,14 +229,16 @@ void *Allocator::allocate_run(std::uint64_t length) {
     return address(number);
 }
 
-void Allocator::release_run(void *block, std::uint64_t length) {
+void Allocator::release_run(void *block, std::uint64_t length, std::uint64_t touched) {
     std::uint64_t number = number_of(block), bytes = length * block_sizes::granule;
     assert(granule(number).use == Use::given && granule(number).count == length);
     // A system call, so before the lock is taken; two who do this at a time may keep, or give back, one block more.
     // Memory that is no file's refuses, and keeps its pages.
-    bool keeps = kept_.load(relaxed) + bytes <= most_kept_ || madvise(block, bytes, MADV_REMOVE) != 0;
+    bool keeps =
+        kept_.load(relaxed) + touched * block_sizes::granule <= most_kept_ || madvise(block, bytes, MADV_REMOVE) != 0;
     std::scoped_lock hold(lock_);
-    mark(number, length, keeps);
+    // What was not touched is as it was when it was handed out.
+    mark(number, keeps ? touched : length, keeps);
     return_run(number, length);
     count(used_, -bytes);
 }

@@ -79,8 +79,12 @@ class Allocator {
     void *allocate(std::size_t bytes);
     /// The same, zeroed.
     void *allocate_zeroed(std::size_t bytes);
-    /// Takes back what anybody's allocation of so many bytes gave.
-    void release(void *block, std::size_t bytes);
+    /// Takes back what anybody's allocation of so many bytes gave. Nobody has written beyond the first `touched` bytes:
+    /// the rest needs no pages to be given back.
+    void release(void *block, std::size_t bytes, std::size_t touched);
+    void release(void *block, std::size_t bytes) {
+        release(block, bytes, bytes);
+    }
 
     /// May be read from outside, at any time. In bytes.
     struct Statistics {
@@ -140,7 +144,7 @@ class Allocator {
     std::uint64_t soiled(std::uint64_t number, std::uint64_t length) const;
     void mark(std::uint64_t number, std::uint64_t length, bool soiled);
     void *allocate_run(std::uint64_t length);
-    void release_run(void *block, std::uint64_t length);
+    void release_run(void *block, std::uint64_t length, std::uint64_t touched);
     void clean(void *block, std::uint64_t length);
 
     // Small blocks.

@@ -237,6 +237,27 @@ TEST(Allocator, LargeBlocksGiveTheirPagesBack) {
     expect_empty(*region);
 }
 
+/// What was not touched is not taken for pages, nor for zero if it has been written before.
+TEST(Allocator, WhatWasNotTouchedIsAsItWas) {
+    Region region(64 * mebi, 4 * mebi);
+    auto *block = static_cast<char *>(region->allocate(16 * mebi));
+    std::memset(block, 1, 100);
+    region->release(block, 16 * mebi, 100);
+    EXPECT_EQ(region->statistics().kept, granule);
+    block = static_cast<char *>(region->allocate(2 * mebi));
+    std::memset(block, 1, 2 * mebi);
+    region->release(block, 2 * mebi);
+    std::uint64_t kept = region->statistics().kept;
+    EXPECT_GE(kept, 2 * mebi);
+    block = static_cast<char *>(region->allocate(2 * mebi));
+    region->release(block, 2 * mebi, 0);
+    EXPECT_EQ(region->statistics().kept, kept);
+    block = static_cast<char *>(region->allocate_zeroed(4 * mebi));
+    EXPECT_TRUE(is_zero(block, 4 * mebi));
+    region->release(block, 4 * mebi);
+    expect_empty(*region);
+}
+
 TEST(Allocator, ThreadsShareIt) {
     std::uint64_t seed = std::random_device{}();
     SCOPED_TRACE("seed " + std::to_string(seed));

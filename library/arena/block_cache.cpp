@@ -37,9 +37,9 @@ void *BlockCache::allocate_zeroed(std::size_t bytes) {
     return allocator_->allocate_zeroed(bytes);
 }
 
-void BlockCache::release(void *block, std::size_t bytes) {
+void BlockCache::release(void *block, std::size_t bytes, std::size_t touched) {
     std::size_t size = block_sizes::whole(bytes);
-    if (bytes > largest || bytes_ + size > most_bytes_) return allocator_->release(block, bytes);
+    if (bytes > largest || bytes_ + size > most_bytes_) return allocator_->release(block, bytes, touched);
     Shelf &shelf = shelves_[shelf_of(bytes)];
     // Some of each size, and no more than a MiB, but two of the largest: a message under way and the next one.
     std::size_t room = std::clamp<std::size_t>(largest / size, 2, most_blocks);

@@ -22,7 +22,11 @@ class BlockCache {
     /// The same, zeroed.
     void *allocate_zeroed(std::size_t bytes);
     /// Takes back what anybody's allocation of so many bytes gave. It is the next to be handed out, if it stays.
-    void release(void *block, std::size_t bytes);
+    /// Nobody has written beyond the first `touched` bytes.
+    void release(void *block, std::size_t bytes, std::size_t touched);
+    void release(void *block, std::size_t bytes) {
+        release(block, bytes, bytes);
+    }
     /// Gives all back that is here.
     void flush();
 

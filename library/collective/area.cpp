@@ -38,8 +38,10 @@ CollectiveArea *make_area(const Group &group) {
     if (!fits()) room_bytes = 0;
     void *made = arena_allocate_undefined(CollectiveArea::footprint(ranks, room_bytes, stage_bytes));
     if (made == nullptr) return nullptr;
-    std::memset(made, 0, CollectiveArea::head_bytes(ranks));
+    // What has to be zero: all but results, rooms and stage.
     auto *area = static_cast<CollectiveArea *>(made);
+    std::memset(made, 0, offsetof(CollectiveArea, result));
+    std::memset(static_cast<void *>(area->slots()), 0, CollectiveArea::head_bytes(ranks) - sizeof *area);
     area->room_bytes = static_cast<std::uint32_t>(room_bytes);
     area->stage_bytes = static_cast<std::uint32_t>(stage_bytes);
     area->ranks = static_cast<std::uint32_t>(ranks);
@@ -51,7 +53,9 @@ void leave_area(CollectiveArea &area) {
     // The last to depart sees all that the others have done there; nobody comes back.
     if (area.departed.fetch_add(1, std::memory_order_acq_rel) + 1 != area.ranks) return;
     auto ranks = static_cast<int>(area.ranks);
-    arena_release(&area, CollectiveArea::footprint(ranks, area.room_bytes, area.stage_bytes));
+    std::size_t all = CollectiveArea::footprint(ranks, area.room_bytes, area.stage_bytes);
+    bool only_head = area.comforts_used.load(std::memory_order_relaxed) == 0;
+    arena_release(&area, all, only_head ? CollectiveArea::head_bytes(ranks) : all);
 }
 
 CollectiveRound::CollectiveRound(Communicator &communicator, const WaitingFor &about)

@@ -71,10 +71,11 @@ struct CollectiveArea {
     static constexpr std::size_t most_sent_out_bytes = 512;
 
     std::uint32_t ranks;
-    std::uint32_t direct;                ///< 1: they may use each other's pointers
-    std::uint32_t room_bytes;            ///< that a rank may publish if its slot is too small; 0: no more than that
-    std::uint32_t stage_bytes;           ///< of a rank's place on the stage; 0: there is none
-    std::atomic<std::uint32_t> departed; ///< ranks that do not need it any more
+    std::uint32_t direct;      ///< 1: they may use each other's pointers
+    std::uint32_t room_bytes;  ///< that a rank may publish if its slot is too small; 0: no more than that
+    std::uint32_t stage_bytes; ///< of a rank's place on the stage; 0: there is none
+    std::atomic<std::uint32_t> comforts_used; ///< 1: rooms or stage may have been written
+    std::atomic<std::uint32_t> departed;      ///< ranks that do not need it any more
     Arrivals arrivals[depth];
     alignas(cache_line) std::atomic<std::uint64_t> released; ///< rounds
     alignas(16) unsigned char small_result[RoundSlot::inline_bytes];
@@ -99,6 +100,7 @@ struct CollectiveArea {
     }
     /// Of one rank in one round, behind all else; all rooms of a round lie side by side.
     unsigned char *room(std::uint64_t rank, std::uint64_t round) {
+        if (comforts_used.load(std::memory_order_relaxed) == 0) comforts_used.store(1, std::memory_order_relaxed);
         auto *rooms = reinterpret_cast<unsigned char *>(entered() + ranks);
         return rooms + (round % depth * ranks + rank) * room_bytes;
     }
@@ -112,7 +114,7 @@ struct CollectiveArea {
     std::size_t all_rooms_bytes() const {
         return std::size_t{ranks} * room_bytes;
     }
-    /// What has to be zero at first: all but rooms and stage.
+    /// All but rooms and stage.
     static std::size_t head_bytes(int ranks) {
         return sizeof(CollectiveArea) + static_cast<std::size_t>(ranks) * (depth * sizeof(RoundSlot) + sizeof(Entered));
     }

@@ -53,6 +53,10 @@ void arena_release(void *block, std::size_t bytes) {
     cache.release(block, bytes);
 }
 
+void arena_release(void *block, std::size_t bytes, std::size_t touched) {
+    cache.release(block, bytes, touched);
+}
+
 Allocator::Statistics arena_statistics() {
     return allocator->statistics();
 }

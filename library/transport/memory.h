@@ -18,6 +18,8 @@ void *arena_allocate(std::size_t bytes);
 void *arena_allocate_undefined(std::size_t bytes);
 /// Takes back what an allocation of so many bytes gave, in this rank or another.
 void arena_release(void *block, std::size_t bytes);
+/// The same of one that nobody has written beyond the first `touched` bytes.
+void arena_release(void *block, std::size_t bytes, std::size_t touched);
 
 Allocator::Statistics arena_statistics();
 

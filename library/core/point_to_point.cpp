@@ -102,7 +102,7 @@ class SendRequest final : public MessageRequest {
         fill(send_, data_, address(), mode_);
         send_.request = this;
         messages.start(send_);
-        return MPI_SUCCESS;
+        return send_.error;
     }
     int cancel() override {
         if (!complete_) messages.cancel(send_);

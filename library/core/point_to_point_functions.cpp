@@ -17,6 +17,17 @@ int give(Request *request, MPI_Request *handle) {
     return MPI_SUCCESS;
 }
 
+/// The same of a send. One that was refused at once is the call's own error: its program may wait for an answer before
+/// it waits for the send.
+int give_send(Request *made, MPI_Request *request) {
+    if (int code = made->completion.error; code != MPI_SUCCESS) [[unlikely]] {
+        made->dispose();
+        *request = MPI_REQUEST_NULL;
+        return code;
+    }
+    return give(made, request);
+}
+
 /// A copy of a message, for the _replace functions: what is sent must not be what is received.
 class PackedCopy {
   public:
@@ -133,17 +144,17 @@ int Recv(void *buf, Count count, Datatype &datatype, int source, int tag, Commun
 
 int Isend(const void *buf, Count count, Datatype &datatype, int dest, int tag, Communicator &comm,
           MPI_Request *request) {
-    return give(start_send({buf, count, &datatype}, {comm, dest, tag}), request);
+    return give_send(start_send({buf, count, &datatype}, {comm, dest, tag}), request);
 }
 
 int Issend(const void *buf, Count count, Datatype &datatype, int dest, int tag, Communicator &comm,
            MPI_Request *request) {
-    return give(start_send({buf, count, &datatype}, {comm, dest, tag}, SendMode::synchronous), request);
+    return give_send(start_send({buf, count, &datatype}, {comm, dest, tag}, SendMode::synchronous), request);
 }
 
 int Irsend(const void *buf, Count count, Datatype &datatype, int dest, int tag, Communicator &comm,
            MPI_Request *request) {
-    return give(start_send({buf, count, &datatype}, {comm, dest, tag}, SendMode::ready), request);
+    return give_send(start_send({buf, count, &datatype}, {comm, dest, tag}, SendMode::ready), request);
 }
 
 int Irecv(void *buf, Count count, Datatype &datatype, int source, int tag, Communicator &comm, MPI_Request *request) {

@@ -122,8 +122,9 @@ void leave_behind() {
 int main(int count, char **arguments) {
     Mpi mpi(&count, &arguments);
     int duplicates = std::atoi(arguments[1]), others = std::atoi(arguments[2]);
-    // Some are ahead of others, at times further than before; less than 50 bytes for each duplicate.
-    constexpr long long some_blocks = 4 << 20;
+    // Some are ahead of others, at times further than before; less than 200 bytes for each duplicate, whose area has
+    // more than 20,000.
+    constexpr long long some_blocks = 16 << 20;
     expect_flat("MPI_Comm_dup", 3000, duplicates, some_blocks, duplicate);
     expect_flat("MPI_Comm_dup and use", 3000, others, some_blocks, duplicate_and_use);
     expect_flat("MPI_Comm_idup", 200, others / 20, some_blocks, duplicate_many);

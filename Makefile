@@ -51,6 +51,7 @@ check: $(VENV)/.installed-tests
 	$(VENV)/bin/mypy
 	@$(VENV)/bin/clang-format --dry-run --Werror $(C_SOURCES)
 	$(VENV)/bin/python abi/generate_header.py --check
+	$(VENV)/bin/python tools/check_layers.py
 
 format: $(VENV)/.installed-tests
 	$(VENV)/bin/ruff check --fix

@@ -47,10 +47,11 @@ def errors_in(path: Path) -> list[str]:
         if match is None:
             continue
         header, layer, inner = match.groups()
+        place = f"{path.relative_to(LIBRARY.parent)}:{number}"
         if layer not in allowed(parts[0]):
-            found.append(f"{path.relative_to(LIBRARY.parent)}:{number}: {parts[0]} includes {header}, of a layer above it")
+            found.append(f"{place}: {parts[0]} includes {header}, of a layer above it")
         elif layer == parts[0] == "transport" and inner in TRANSPORTS and parts[1] in TRANSPORTS - {inner}:
-            found.append(f"{path.relative_to(LIBRARY.parent)}:{number}: transport {parts[1]} includes {header}")
+            found.append(f"{place}: transport {parts[1]} includes {header}")
     return found
 
 

@@ -20,7 +20,7 @@ ABI = ROOT / "abi"
 LIST = ROOT / "docs" / "unsupported-functions.md"
 
 USES_NAMES = """
-#include "function_names.h"
+#include "boot/function_names.h"
 
 static_assert(volley::function_names[0].empty());
 static_assert(volley::function_names[1] == "MPI_Abort");
@@ -42,7 +42,7 @@ def files(tmp_path: Path) -> dict[str, str]:
     """The generated files by name."""
     command = [sys.executable, str(ABI / "generate_entries.py"), str(tmp_path)]
     subprocess.run(command, check=True)
-    return {path.name: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()}
+    return {path.name: path.read_text(encoding="utf-8") for path in tmp_path.glob("*/*")}
 
 
 @pytest.fixture

@@ -30,7 +30,8 @@ def test_messages_that_both_ranks_copy_one_behind_the_other(
     source: str, eager_limit: int | str, ranks: int, mode: str, mpi_program: MpiProgram, mpirun: MpiRun
 ) -> None:
     """With a core for each rank, as the library believes; without an eager limit it also learns to leave some be."""
-    cores, limits = ("VOLLEY_CPUS", ranks), ("VOLLEY_EAGER_LIMIT", eager_limit, "-genv", "VOLLEY_PIPELINE_LIMIT", 1000000)
+    cores = ("VOLLEY_CPUS", ranks)
+    limits = ("VOLLEY_EAGER_LIMIT", eager_limit, "-genv", "VOLLEY_PIPELINE_LIMIT", 1000000)
     program = mpi_program(FOLDER / f"{source}.cpp")
     mpirun("--ranks", mode, "-genv", *cores, "-genv", *limits, "-n", ranks, program)
 

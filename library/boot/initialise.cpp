@@ -14,6 +14,7 @@
 #include "core/error.h"
 #include "core/introspection.h"
 #include "core/messages.h"
+#include "transport/tcp/tcp.h"
 
 #include <pthread.h>
 #include <unistd.h>
@@ -43,6 +44,13 @@ JobShared *find_job_shared(ArenaHead &arena) {
     return arena_pointer<JobShared>(offset);
 }
 
+/// It is the whole job's: set for one program only, it would be ignored.
+void check_transport() {
+    if (engine.settings.transport.value_or(engine.arena->transport) == engine.arena->transport) return;
+    throw Error("the environment variable VOLLEY_TRANSPORT has another value here than for the whole job: set it with "
+                "mpiexec --transport");
+}
+
 void join() {
     JobPlace place = join_job();
     engine.arena = place.arena;
@@ -53,10 +61,12 @@ void join() {
     engine.own = &engine.records[place.rank];
     engine.settings = read_settings();
     open_memory();
+    check_transport();
     engine.job = find_job_shared(*place.arena);
     engine.wait_policy = WaitPolicy::for_job(place.arena->ranks, place.arena->cpus);
     engine.fences = prepare_fences();
     messages.prepare();
+    if (engine.arena->transport == Transport::tcp && engine.ranks > 1) tcp.open();
     introspection.open();
     make_predefined_communicators();
     joined = true;
@@ -132,6 +142,7 @@ void release_library() {
     if (--users > 0) return;
     // After MPI_Finalize nobody receives any more; sessions do not wait for each other.
     if (engine.phase != Phase::finalised) engine.wait_until([] { return messages.all_delivered(); });
+    tcp.settle();
     report_lost_wake_ups();
     engine.own->state = RankState::finalised;
     engine.available = false;

@@ -185,8 +185,8 @@ void MatchQueues::add(Unexpected &message) {
     arrivals.append(message);
     if (messages_indexed_) [[unlikely]]
         enter_indexes(message);
-    message.status_entry =
-        introspection.arrived(message.world_source, message.tag, context, message.bytes, message.rendezvous);
+    message.status_entry = introspection.arrived(message.world_source, message.tag, context, message.bytes,
+                                                 message.rendezvous || message.tcp_number != 0);
 }
 
 void MatchQueues::remove(Unexpected &message) {

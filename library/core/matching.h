@@ -69,6 +69,8 @@ struct Unexpected {
     Count bytes;
     unsigned char *payload = nullptr;              ///< malloc'ed copy of an eager message; nullptr if empty
     Rendezvous *rendezvous = nullptr;              ///< of an announced one
+    bool by_tcp = false;                           ///< transport/tcp/ is told when it is received or dropped
+    std::uint64_t tcp_number = 0;                  ///< its number there if it was announced by TCP, else 0
     int world_source = -1;                         ///< the sender's rank in the job
     int status_entry = -1;                         ///< core/introspection.h
     Links<Unexpected> all, chained;                ///< to all others, to those of its group of sources

@@ -8,6 +8,7 @@
 #include "transport/shm/channels.h"
 #include "transport/shm/heap.h"
 #include "transport/shm/rendezvous.h"
+#include "transport/tcp/tcp.h"
 
 #include <vector>
 
@@ -36,6 +37,7 @@ struct Send {
     bool queued = false; ///< waits for room in the ring
     int error = MPI_SUCCESS;
     Rendezvous *rendezvous = nullptr;
+    std::uint64_t tcp_number = 0;       ///< if it was announced by TCP, else 0
     Request *request = nullptr;         ///< to be completed; nullptr for a blocking call
     void *block = nullptr;              ///< of the arena, with the data of a synchronous send, or a piece of it
     Count piece = 0;                    ///< if it goes in pieces: how large that block is
@@ -43,6 +45,16 @@ struct Send {
     int most_looks = 0;                 ///< then it goes on without the receiver
     Links<Send> queue = {};             ///< of sends to the same rank that wait for room
     Links<Send> outstanding_links = {}; ///< of sends whose rendezvous is not done
+};
+
+/// A message that another transport than memory brings.
+struct Arrival {
+    std::uint32_t context;
+    int source, tag;
+    int world_source; ///< the sender's rank in the job
+    Count bytes;
+    unsigned char *payload; ///< nullptr if it is announced
+    std::uint64_t number;   ///< the transport's, of one that is announced
 };
 
 class Messages {
@@ -73,15 +85,21 @@ class Messages {
 
     /// No send waits for room in a ring: all are on their way.
     bool all_placed() const {
-        return queued_ranks_.empty();
+        return queued_ranks_.empty() && tcp.all_written();
     }
     /// No other rank is to read this one's buffers any more. What lies in the arena stays there.
     bool all_delivered() const {
-        return all_placed() && !polled_.first() && !notifying_.first();
+        return all_placed() && !polled_.first() && !notifying_.first() && tcp.all_delivered();
     }
 
     /// Drops a message nobody will receive.
     void discard(Unexpected &message);
+
+    // For transports.
+    /// Gives the message to its receive. If there is none yet, it is kept, and returned.
+    Unexpected *arrive(const Arrival &arrival);
+    void finish(Send &send);
+    void finish(Receive &receive);
 
     Channels channels;
 
@@ -105,7 +123,6 @@ class Messages {
     void refuse(Send &send);
     void copy_to_arena(Send &send, void *block, RendezvousState then);
     void *allocate_block(const Send &send);
-    void finish(Send &send);
     void outstanding(Send &send);
     void no_longer_outstanding(Send &send);
     void keep_buffered(Rendezvous &rendezvous, void *block);
@@ -127,7 +144,6 @@ class Messages {
     bool continue_fetches();
     static void hand_over(Rendezvous &rendezvous, RendezvousState state);
     static void release(Rendezvous &rendezvous);
-    void finish(Receive &receive);
 
     /// How fast messages are that are copied twice, through a ring or through the arena.
     LinePace &pace_of(Count bytes);

@@ -116,11 +116,15 @@ void Messages::start(Receive &receive, MatchQueues &queues) {
 
 /// Leaves `cancelled` set in the receive's completion if the message turns out to be.
 void Messages::serve(Receive &receive, Unexpected &message) {
-    if (message.rendezvous) {
+    if (message.tcp_number != 0) {
+        Count wanted = accept(receive, message.source, message.tag, message.bytes);
+        tcp.fetch(receive, message.world_source, message.tcp_number, wanted);
+    } else if (message.rendezvous) {
         if (!deliver(receive, message.source, message.tag, *message.rendezvous)) receive.completion.cancelled = true;
     } else {
         deliver(receive, message.source, message.tag, message.payload, message.bytes);
         std::free(message.payload);
+        if (message.by_tcp) tcp.received(message.world_source, message.bytes);
     }
     unexpected_pool().destroy(&message);
 }
@@ -144,6 +148,10 @@ Unexpected *Messages::find(MatchQueues &queues, int source, int tag) {
 
 void Messages::discard(Unexpected &message) {
     if (message.rendezvous) release(*message.rendezvous);
+    if (message.tcp_number != 0)
+        tcp.drop(message.world_source, message.tcp_number);
+    else if (message.by_tcp)
+        tcp.received(message.world_source, message.bytes);
     std::free(message.payload);
     unexpected_pool().destroy(&message);
 }
@@ -408,12 +416,42 @@ bool Messages::continue_fetches() {
     return moved;
 }
 
+Unexpected *Messages::arrive(const Arrival &arrival) {
+    MatchQueues &queues = queues_of_context(arrival.context);
+    if (Receive *receive = queues.take_posted(arrival.source, arrival.tag)) {
+        if (arrival.payload) {
+            deliver(*receive, arrival.source, arrival.tag, arrival.payload, arrival.bytes);
+        } else {
+            Count wanted = accept(*receive, arrival.source, arrival.tag, arrival.bytes);
+            tcp.fetch(*receive, arrival.world_source, arrival.number, wanted);
+        }
+        return nullptr;
+    }
+    Unexpected *message = unexpected_pool().make();
+    message->source = arrival.source;
+    message->world_source = arrival.world_source;
+    message->tag = arrival.tag;
+    message->bytes = arrival.bytes;
+    message->by_tcp = true;
+    message->tcp_number = arrival.number;
+    if (arrival.payload && arrival.bytes > 0) {
+        auto bytes = static_cast<std::size_t>(arrival.bytes);
+        message->payload = static_cast<unsigned char *>(std::malloc(bytes));
+        if (!message->payload) abort_job_for("no memory for a message that came before its receive");
+        std::memcpy(message->payload, arrival.payload, bytes);
+    }
+    queues.add(*message);
+    return message;
+}
+
 bool Messages::progress() {
     bool moved = channels.poll([&](int sender, RingReceiver &ring, Slot *slot, bool may_leave) {
         return arrive(sender, ring, slot, may_leave);
     });
     if (!queued_ranks_.empty()) [[unlikely]]
         moved |= drain_queues();
+    if (tcp.enabled()) [[unlikely]]
+        moved |= tcp.progress();
     for (Send *send = polled_.first(); send;) {
         Send *next = send->outstanding_links.next;
         moved |= check(*send);

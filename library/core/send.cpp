@@ -105,7 +105,10 @@ void Messages::start(Send &send) {
 /// False if the ring is full.
 bool Messages::place(Send &send) {
     if (!channels.reach(send.world_rank)) [[unlikely]] {
-        refuse(send);
+        if (tcp.carries(send.world_rank))
+            tcp.start(send);
+        else
+            refuse(send);
         return true;
     }
     RingSender &ring = channels.to(send.world_rank);
@@ -354,6 +357,10 @@ void Messages::finish(Send &send) {
 
 bool Messages::cancel(Send &send) {
     if (send.done) return false;
+    if (send.tcp_number != 0) {
+        tcp.cancel(send);
+        return false; // not known yet
+    }
     if (send.queued) {
         auto &queue = queues_[static_cast<std::size_t>(send.world_rank)];
         queue.remove(send);

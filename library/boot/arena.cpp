@@ -2,6 +2,7 @@
 #include "boot/arena.h"
 
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -51,6 +52,15 @@ std::string job_name() {
     return "volley-" + std::to_string(getpid()) + "-" + std::to_string(now.tv_sec) + "." + std::to_string(now.tv_nsec);
 }
 
+/// Short readings and interruptions happen before the system has gathered enough at its start.
+void draw_secret(unsigned char (&secret)[secret_bytes]) {
+    for (std::size_t drawn = 0; drawn < secret_bytes;) {
+        const ssize_t got = getrandom(secret + drawn, secret_bytes - drawn, 0);
+        if (got < 0 && errno != EINTR) throw system_error("cannot draw random numbers (getrandom)");
+        if (got > 0) drawn += static_cast<std::size_t>(got);
+    }
+}
+
 } // namespace
 
 ArenaHead *map_arena(int file, std::uint64_t address, std::uint64_t bytes) {
@@ -80,6 +90,8 @@ Arena::Arena(int ranks) {
     head_->ranks = count;
     head_->cpus = settings.usable_cpus();
     head_->cores = settings.allowed_cores();
+    head_->transport = settings.carrier();
+    draw_secret(head_->secret);
     name.copy(head_->job, description_bytes - 1);
     head_->records = page;
     for (int rank = 0; rank < ranks; ++rank) new (&record(rank)) RankRecord{};

@@ -31,13 +31,20 @@ constexpr std::uint64_t whole_lines(std::uint64_t bytes) {
     return (bytes + cache_line - 1) / cache_line * cache_line;
 }
 
-inline constexpr std::uint64_t arena_magic = 0x59454c4c4f56'04; ///< "VOLLEY", layout 4
+inline constexpr std::uint64_t arena_magic = 0x59454c4c4f56'05; ///< "VOLLEY", layout 5
 inline constexpr std::size_t description_bytes = 64;
+inline constexpr std::size_t secret_bytes = 32;
 
 /// How a rank's memory can be reached by the others on its host.
 enum class Placement : std::uint32_t {
     shared = 1,  ///< in the common address space: its pointers are everybody's
     process = 2, ///< a process of its own: the arena is common, the rest is not
+};
+
+/// What carries messages between ranks.
+enum class Transport : std::uint32_t {
+    shm = 0, ///< memory they share
+    tcp = 1, ///< TCP connections; messages of a rank to itself still go through memory
 };
 
 /// A rank's life, as others and the launcher see it. Only moves forward.
@@ -113,6 +120,8 @@ struct alignas(cache_line) RankRecord {
     std::atomic<std::uint64_t> status_page; ///< offset of its StatusPage (boot/status_page.h); 0: none yet
     /// Waits that nobody ended though what they waited for was there, until the rank looked by itself (wait/sleep.h).
     std::atomic<std::uint32_t> lost_wake_ups;
+    std::atomic<std::uint32_t> wake_up_socket; ///< name of it (wait/descriptors.h); 0: it sleeps on `wake` alone
+    std::atomic<std::uint32_t> tcp_port;       ///< where it takes connections (transport/tcp/); 0: none yet, or never
     alignas(cache_line) std::atomic<std::uint32_t> wake; ///< futex word: changed to wake the rank
     alignas(cache_line) CallStatus call_status;
 };
@@ -129,6 +138,8 @@ struct alignas(cache_line) ArenaHead {
     std::uint64_t records;            ///< offset of RankRecord[ranks]
     /// Offset of a page from which on, to the end, all is for the ranks (arena/allocator.h). It is zero at first.
     std::uint64_t memory;
+    Transport transport;                ///< of all ranks of the job
+    unsigned char secret[secret_bytes]; ///< drawn at random: what members of the job show to each other
     /// Offset of what the ranks' libraries share (transport/job_shared.h); 0 until the first of them has made it.
     alignas(cache_line) std::atomic<std::uint64_t> job_shared;
     /// 0, or 1 + the rank whose end is ending the job; set once, by the launcher or MPI_Abort.

@@ -33,6 +33,16 @@ std::optional<Number> read_number(const char *name, const char *what, Number lea
     return value;
 }
 
+std::optional<Transport> read_transport() {
+    const char *text = std::getenv("VOLLEY_TRANSPORT");
+    const std::string_view name = text != nullptr ? text : "";
+    if (name.empty() || name == "auto") return {};
+    if (name == "shm") return Transport::shm;
+    if (name == "tcp") return Transport::tcp;
+    throw Error(std::string("environment variable VOLLEY_TRANSPORT is '") + text +
+                "': it must be auto, shm or tcp, or not be set");
+}
+
 } // namespace
 
 Settings read_settings() {
@@ -43,6 +53,7 @@ Settings read_settings() {
     settings.pipeline_limit = read_number<std::uint32_t>("VOLLEY_PIPELINE_LIMIT", "bytes", 0, largest_pipeline_limit);
     settings.cpus = read_number<std::uint32_t>("VOLLEY_CPUS", "processors", 1, 65536);
     settings.arena_bytes = read_number("VOLLEY_ARENA_BYTES", "bytes", least_arena_bytes, largest_arena_bytes);
+    settings.transport = read_transport();
     settings.refused_allocation = read_number<std::uint64_t>("VOLLEY_REFUSE", "a block", 0, ~0U).value_or(0);
     return settings;
 }
@@ -63,7 +74,14 @@ std::string Settings::text(bool shared) const {
            std::to_string(pipeline_limit_to(shared)) +
            "  longer ones up to here go through a block of common memory (bytes); others wait for their receiver\n"
            "VOLLEY_REFUSE=" +
-           std::to_string(refused_allocation) + "  for tests: which block of common memory a rank does not get\n";
+           std::to_string(refused_allocation) +
+           "  for tests: which block of common memory a rank does not get\n"
+           "VOLLEY_TRANSPORT=" +
+           (!transport                     ? "auto"
+            : *transport == Transport::tcp ? "tcp"
+                                           : "shm") +
+           "  what carries messages between ranks: shm, memory they share; tcp, TCP connections on this host; auto, "
+           "what is fastest\n";
 }
 
 std::uint32_t Settings::usable_cpus() const {

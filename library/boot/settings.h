@@ -3,6 +3,7 @@
 #pragma once
 
 #include "boot/cpus.h"
+#include "boot/job.h"
 
 #include <cstdint>
 #include <optional>
@@ -32,8 +33,16 @@ struct Settings {
     /// VOLLEY_ARENA_BYTES: the size of the memory ranks share, if limits on memory allow it. What does not fit goes
     /// slower ways, or fails with MPI_ERR_NO_MEM. Not set: generous_arena_bytes.
     std::optional<std::uint64_t> arena_bytes;
+    /// VOLLEY_TRANSPORT: what carries messages between ranks; all of a job have the same. Not set, or "auto": as it is
+    /// fastest.
+    std::optional<Transport> transport;
     /// VOLLEY_REFUSE, for tests: which block of that memory is refused, of those that a rank asks for; 0: none.
     std::uint64_t refused_allocation = 0;
+
+    /// On one host memory is always fastest.
+    Transport carrier() const {
+        return transport.value_or(Transport::shm);
+    }
 
     std::uint64_t most_arena_bytes() const {
         return arena_bytes.value_or(generous_arena_bytes);

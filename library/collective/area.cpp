@@ -25,6 +25,7 @@ const bool registered = (Communicator::on_release(depart), true);
 
 CollectiveArea *make_area(const Group &group) {
     int ranks = group.size();
+    if (ranks > 1 && node.arena->transport != Transport::shm) return nullptr; // they have messages only
     bool direct = std::ranges::all_of(group.world_ranks(),
                                       [](std::int32_t world_rank) { return node.may_dereference(world_rank); });
     // Rooms and stage are a comfort; half of the arena is for what messages need.

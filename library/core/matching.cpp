@@ -186,7 +186,7 @@ void MatchQueues::add(Unexpected &message) {
     if (messages_indexed_) [[unlikely]]
         enter_indexes(message);
     message.status_entry =
-        introspection.arrived(message.world_source, message.tag, context, message.bytes, message.rendezvous);
+        introspection.arrived(message.world_source, message.tag, context, message.bytes, message.is_at_sender());
 }
 
 void MatchQueues::remove(Unexpected &message) {

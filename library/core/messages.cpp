@@ -32,12 +32,16 @@ void Messages::start(Receive &receive, MatchQueues &queues) {
 }
 
 void Messages::serve(Receive &receive, Unexpected &message) {
-    if (message.rendezvous) {
+    if (message.tcp_number != 0) {
+        Count wanted = accept(receive, message.source, message.tag, message.bytes);
+        tcp.fetch(receive, message.world_source, message.tcp_number, wanted);
+    } else if (message.rendezvous) {
         if (!shared_memory.fetch(receive, message.source, message.tag, *message.rendezvous))
             receive.completion.cancelled = true;
     } else {
         shared_memory.deliver(receive, message.source, message.tag, message.payload, message.bytes);
         std::free(message.payload);
+        if (message.by_tcp) tcp.received(message.world_source, message.bytes);
     }
     unexpected_pool().destroy(&message);
 }
@@ -61,6 +65,10 @@ Unexpected *Messages::find(MatchQueues &queues, int source, int tag) {
 
 void Messages::discard(Unexpected &message) {
     if (message.rendezvous) SharedMemory::release(*message.rendezvous);
+    if (message.tcp_number != 0)
+        tcp.drop(message.world_source, message.tcp_number);
+    else if (message.by_tcp)
+        tcp.received(message.world_source, message.bytes);
     std::free(message.payload);
     unexpected_pool().destroy(&message);
 }
@@ -71,15 +79,27 @@ bool Unexpected::is_cancelled() const {
 
 // What transports call (transport/message.h).
 
-void keep_unexpected(const Arrival &arrival, unsigned char *payload, Rendezvous *rendezvous) {
+Unexpected &keep_unexpected(const Arrival &arrival, const Kept &kept) {
     Unexpected *message = unexpected_pool().make();
+    static_cast<Kept &>(*message) = kept;
     message->source = arrival.envelope.source;
     message->world_source = arrival.world_source;
     message->tag = arrival.envelope.tag;
     message->bytes = arrival.bytes;
-    message->payload = payload;
-    message->rendezvous = rendezvous;
     queues_of_context(arrival.envelope.context).add(*message);
+    return *message;
+}
+
+void drop_unexpected(Unexpected &message) {
+    message.queues->remove(message);
+    messages.discard(message);
+}
+
+void start_elsewhere(Send &send) {
+    if (tcp.carries(send.world_rank))
+        tcp.start(send);
+    else
+        refuse_send(send);
 }
 
 void match_again(Receive &receive, std::uint32_t context) {

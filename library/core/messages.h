@@ -5,6 +5,7 @@
 #include "core/matching.h"
 #include "core/point_to_point.h"
 #include "transport/shm/shared_memory.h"
+#include "transport/tcp/tcp.h"
 
 namespace volley {
 
@@ -27,9 +28,12 @@ class Messages {
     void attend(Send &send) {
         shared_memory.attend(send);
     }
-    /// True if the message will not be received.
+    /// True if the message will not be received. Over TCP the send completes, one way or the other, with its receiver's
+    /// answer.
     bool cancel(Send &send) {
-        return shared_memory.cancel(send);
+        if (send.tcp_number == 0) return shared_memory.cancel(send);
+        tcp.cancel(send);
+        return false; // not known yet
     }
 
     /// Serves the receive with a message that has come, or posts it.
@@ -46,16 +50,19 @@ class Messages {
 
     /// One round of all transports. True if anything moved.
     bool progress() {
-        return shared_memory.progress();
+        bool moved = shared_memory.progress();
+        if (tcp.enabled()) [[unlikely]]
+            moved |= tcp.progress();
+        return moved;
     }
 
     /// All sends are on their way.
     bool all_placed() const {
-        return shared_memory.all_placed();
+        return shared_memory.all_placed() && tcp.all_written();
     }
     /// No other rank is to read this one's buffers any more.
     bool all_delivered() const {
-        return shared_memory.all_delivered();
+        return shared_memory.all_delivered() && tcp.all_delivered();
     }
 };
 

@@ -13,6 +13,7 @@
 #include "core/introspection.h"
 #include "core/messages.h"
 #include "transport/abort.h"
+#include "transport/tcp/tcp.h"
 
 #include <pthread.h>
 #include <unistd.h>
@@ -42,6 +43,13 @@ JobShared *find_job_shared(ArenaHead &arena) {
     return arena_pointer<JobShared>(offset);
 }
 
+/// It is the whole job's: set for one program only, it would be ignored.
+void check_transport() {
+    if (node.settings.transport.value_or(node.arena->transport) == node.arena->transport) return;
+    throw Error("the environment variable VOLLEY_TRANSPORT has another value here than for the whole job: set it with "
+                "mpiexec --transport");
+}
+
 void join() {
     JobPlace place = join_job();
     node.arena = place.arena;
@@ -52,10 +60,12 @@ void join() {
     node.own = &node.records[place.rank];
     node.settings = read_settings();
     open_memory();
+    check_transport();
     node.job = find_job_shared(*place.arena);
     node.wait_policy = WaitPolicy::for_job(place.arena->ranks, place.arena->cpus);
     node.fences = prepare_fences();
     messages.prepare();
+    if (node.arena->transport == Transport::tcp && node.ranks > 1) tcp.open();
     introspection.open();
     make_predefined_communicators();
     joined = true;
@@ -131,6 +141,7 @@ void release_library() {
     if (--users > 0) return;
     // After MPI_Finalize nobody receives any more; sessions do not wait for each other.
     if (engine.phase != Phase::finalised) engine.wait_until([] { return messages.all_delivered(); });
+    tcp.settle();
     report_lost_wake_ups();
     node.own->state = RankState::finalised;
     engine.available = false;

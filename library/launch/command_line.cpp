@@ -64,6 +64,11 @@ Binding read_binding(const std::string &text) {
     refuse("option --bind has the value '" + text + "': it is core or none");
 }
 
+std::string read_transport(const std::string &text) {
+    if (text == "auto" || text == "shm" || text == "tcp") return text;
+    refuse("option --transport has the value '" + text + "': it is auto, shm or tcp");
+}
+
 void check_name(const std::string &option, const std::string &name) {
     if (name.empty() || name.find('=') != std::string::npos)
         refuse("option " + option + " names the environment variable '" + name +
@@ -133,6 +138,10 @@ void read_options(Reader &reader, CommandLine &line, Application &application) {
                       Reader &from) { line.kind = read_kind(from.value(typed, "auto, shared or process")); }},
         {"bind", [&](const std::string &typed,
                      Reader &from) { line.binding = read_binding(from.value(typed, "core or none")); }},
+        {"transport",
+         [&](const std::string &typed, Reader &from) {
+             line.environment.emplace_back("VOLLEY_TRANSPORT", read_transport(from.value(typed, "auto, shm or tcp")));
+         }},
         {"label", label},
         {"l", label},
         {"verbose", [&](const std::string &, Reader &) { line.verbose = true; }},
@@ -208,6 +217,8 @@ For the whole job:
                       auto: shared where the program can be (the default)
   --bind core|none    core: each rank runs on its share of the cores, alone there; none: where the system
                       likes; without this option, core if there are as many processors as ranks
+  --transport NAME    what carries messages between ranks: shm, memory they share; tcp, TCP connections on this
+                      machine; auto: what is fastest (the default)
   -l, --label         start each line of output with its rank
   --verbose           say for each program how its ranks run, and why
   --settings          print the settings of ranks (environment variables VOLLEY_*) and their values, and end

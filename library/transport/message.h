@@ -64,6 +64,9 @@ struct Send {
     int error = MPI_SUCCESS;
     Request *request = nullptr; ///< to be completed; nullptr for a blocking call
 
+    // Of transport/tcp.
+    std::uint64_t tcp_number = 0; ///< if it was announced, else 0
+
     // Of transport/shm.
     Rendezvous *rendezvous = nullptr;
     void *block = nullptr;              ///< of the arena, with the data of a synchronous send, or a piece of it
@@ -94,13 +97,23 @@ struct Receive {
     }
 };
 
+/// Where the data of a message is that has arrived before its receive.
+struct Kept {
+    unsigned char *payload = nullptr; ///< malloc'ed copy of an eager message; nullptr if empty
+    Rendezvous *rendezvous = nullptr; ///< of one that transport/shm announced
+    bool by_tcp = false;              ///< transport/tcp is told when it is received or dropped
+    std::uint64_t tcp_number = 0;     ///< of one that transport/tcp announced, else 0
+
+    bool is_at_sender() const {
+        return rendezvous != nullptr || tcp_number != 0;
+    }
+};
+
 /// A message that has arrived before its receive. Its payload is a copy, or still at the sender.
-struct Unexpected {
+struct Unexpected : Kept {
     int source;
     int tag;
     Count bytes;
-    unsigned char *payload = nullptr;              ///< malloc'ed copy of an eager message; nullptr if empty
-    Rendezvous *rendezvous = nullptr;              ///< of one that transport/shm announced
     int world_source = -1;                         ///< the sender's rank in the job
     int status_entry = -1;                         ///< core/introspection.h
     Links<Unexpected> all, chained;                ///< to all others, to those of its group of sources
@@ -125,8 +138,12 @@ struct Arrival {
 Receive *match(const Arrival &arrival);
 /// Puts a receive back that match() gave for a message that was taken back. Nothing may have been matched since.
 void match_again(Receive &receive, std::uint32_t context);
-/// Keeps a message that no receive takes. `payload` is malloc'ed and goes over to it; nullptr with a rendezvous.
-void keep_unexpected(const Arrival &arrival, unsigned char *payload, Rendezvous *rendezvous);
+/// Keeps a message that no receive takes, until one does or it is dropped.
+Unexpected &keep_unexpected(const Arrival &arrival, const Kept &kept);
+/// Drops it.
+void drop_unexpected(Unexpected &message);
+/// There is no way to that rank by this transport, or no more memory for it.
+void start_elsewhere(Send &send);
 /// Completes the request of a receive or a send that is done.
 void complete_request(const Receive &receive);
 void complete_request(const Send &send);

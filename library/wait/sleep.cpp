@@ -38,6 +38,11 @@ constexpr std::int64_t spin_ns = 50'000;
 constexpr std::int64_t yield_ns = 500'000;
 constexpr std::int64_t oversubscribed_yield_ns = 200'000;
 
+void wake_futex(RankRecord &rank) {
+    rank.wake.fetch_add(1, std::memory_order_release);
+    syscall(SYS_futex, &rank.wake, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
 /// A yield with nobody else to run is a system call of 0.2 to 0.4 us; with two switches between, 1.5 us and more.
 constexpr std::int64_t switch_ns = 600;
 
@@ -52,8 +57,11 @@ FenceKind prepare_fences() {
 }
 
 void wake_sleepers(RankRecord &rank) {
-    rank.wake.fetch_add(1, std::memory_order_release);
-    syscall(SYS_futex, &rank.wake, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+    // What the rank wrote before it announced its sleep is there: the name of its socket.
+    std::atomic_thread_fence(std::memory_order_acquire);
+    wake_futex(rank);
+    if (std::uint32_t number = rank.wake_up_socket.load(std::memory_order_relaxed)) [[unlikely]]
+        descriptors.wake_up(number);
 }
 
 WaitPolicy WaitPolicy::for_job(std::uint32_t ranks_on_host, std::uint32_t cpus) {
@@ -91,6 +99,13 @@ std::uint32_t Wait::announce_sleep() {
 }
 
 bool Wait::sleep(std::uint32_t seen) {
+    if (descriptors.in_use() && descriptors.take_turn()) {
+        bool woken = descriptors.sleep(own_.wake, seen, longest_sleep);
+        descriptors.end_turn();
+        // This thread may have what it waits for: another one has to watch the descriptors now.
+        if (own_.sleeping.load(std::memory_order_relaxed) > 1) wake_futex(own_);
+        return woken;
+    }
     // Not FUTEX_PRIVATE_FLAG: the waker may be another process with only the arena in common.
     long ended = syscall(SYS_futex, &own_.wake, FUTEX_WAIT, seen, &longest_sleep, nullptr, 0);
     return ended == 0 || errno != ETIMEDOUT;

@@ -20,9 +20,13 @@
 /// A sleep has a time limit, though no wait depends on it: whoever changes what another may wait for wakes it. A
 /// sleeper whose time is up and that finds what it waits for, while nobody has changed its `wake`, has been forgotten
 /// by somebody: it counts that (RankRecord::lost_wake_ups), the program is told at its end, and a debug build stops.
+///
+/// A rank to which messages come by sockets as well sleeps on these and on a socket that stands for the futex
+/// (wait/descriptors.h).
 #pragma once
 
 #include "boot/job.h"
+#include "wait/descriptors.h"
 
 #include <atomic>
 #include <cstdint>
@@ -115,10 +119,11 @@ class Wait {
         }
         std::uint32_t seen = announce_sleep();
         if (!ready()) {
+            std::uint64_t found = descriptors.found();
             auto depth = lock.give_away();
             bool woken = sleep(seen);
             lock.take_back(depth);
-            if (!woken && ready()) [[unlikely]]
+            if (!woken && ready() && descriptors.found() == found) [[unlikely]]
                 note_lost_wake_up(seen);
         }
         own_.sleeping.fetch_sub(1, std::memory_order_relaxed);

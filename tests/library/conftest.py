@@ -14,6 +14,8 @@ ROOT = Path(__file__).parents[2]
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
 
 MODES = ["shared", "process"]
+TCP = ("--transport", "tcp")
+TCP_SIZES = [2, 3, 5]
 SIZES = [int(ranks) for ranks in os.environ.get("VOLLEY_TEST_RANKS", "1,2,3,5,8").split(",")]
 
 MpiProgram = Callable[..., Path]

@@ -55,6 +55,7 @@ void Channels::prepare(JobShared &job, int rank, int ranks) {
 }
 
 bool Channels::make(int world_rank) {
+    if (world_rank != rank_ && node.arena->transport != Transport::shm) return false;
     // Blocks begin at pages: rings that are looked at in turns would all lie in the same few lines of a cache.
     auto shift = static_cast<std::size_t>(rank_ + world_rank) % ring_places * cache_line;
     auto *block = static_cast<char *>(arena_allocate(shift + RingHead::footprint(slots_, bytes_, beside_)));

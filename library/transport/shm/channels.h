@@ -15,7 +15,8 @@ class Channels {
     /// Ring sizes follow from the number of ranks on the host: all pairs may come to talk.
     void prepare(JobShared &job, int rank, int ranks);
 
-    /// Makes the ring to a rank of this host, if need be. False if the arena is used up.
+    /// Makes the ring to a rank of this host, if need be. False if the arena is used up, or another
+    /// transport carries messages to that rank.
     bool reach(int world_rank) {
         return senders_[static_cast<std::size_t>(world_rank)].exists() || make(world_rank);
     }

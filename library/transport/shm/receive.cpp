@@ -109,7 +109,7 @@ Channels::Handled SharedMemory::arrive(int sender, RingReceiver &ring, Slot *slo
         copy_and_hand_back(payload, ring.payload(slot), slot->bytes());
     }
     give_back(sender, ring, slot);
-    keep_unexpected(arrival, payload, rendezvous);
+    keep_unexpected(arrival, {.payload = payload, .rendezvous = rendezvous});
     return Channels::Handled::kept;
 }
 

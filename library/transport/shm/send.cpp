@@ -104,7 +104,7 @@ void SharedMemory::start(Send &send) {
 /// False if the ring is full.
 bool SharedMemory::place(Send &send) {
     if (!channels.reach(send.world_rank)) [[unlikely]] {
-        refuse_send(send);
+        start_elsewhere(send);
         return true;
     }
     RingSender &ring = channels.to(send.world_rank);

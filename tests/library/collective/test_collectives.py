@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ..conftest import MODES, SIZES, MpiProgram, MpiRun
+from ..conftest import MODES, SIZES, TCP, TCP_SIZES, MpiProgram, MpiRun
 
 PROGRAMS = Path(__file__).parent / "programs"
 SOURCES = ["data", "reduce", "large", "inter", "neighbours", "outstanding", "sequence", "threads", "errors"]
@@ -19,6 +19,12 @@ SOURCES = ["data", "reduce", "large", "inter", "neighbours", "outstanding", "seq
 @pytest.mark.parametrize("source", SOURCES)
 def test_program(source: str, ranks: int, mode: str, mpi_program: MpiProgram, mpirun: MpiRun) -> None:
     mpirun("--ranks", mode, "-n", ranks, mpi_program(PROGRAMS / f"{source}.cpp"))
+
+
+@pytest.mark.parametrize("ranks", TCP_SIZES)
+@pytest.mark.parametrize("source", SOURCES)
+def test_program_by_tcp(source: str, ranks: int, mpi_program: MpiProgram, mpirun: MpiRun) -> None:
+    mpirun(*TCP, "-n", ranks, mpi_program(PROGRAMS / f"{source}.cpp"))
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ..conftest import MODES, SIZES, MpiProgram, MpiRun
+from ..conftest import MODES, SIZES, TCP, TCP_SIZES, MpiProgram, MpiRun
 
 PROGRAMS = Path(__file__).parent / "programs"
 SOURCES = [
@@ -28,6 +28,13 @@ SOURCES = [
 @pytest.mark.parametrize("source", SOURCES)
 def test_program(source: str, ranks: int, mode: str, mpi_program: MpiProgram, mpirun: MpiRun) -> None:
     outcome = mpirun("--ranks", mode, "-n", ranks, mpi_program(PROGRAMS / f"{source}.cpp"), check=False)
+    assert (outcome.returncode, outcome.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("ranks", TCP_SIZES)
+@pytest.mark.parametrize("source", SOURCES)
+def test_program_by_tcp(source: str, ranks: int, mpi_program: MpiProgram, mpirun: MpiRun) -> None:
+    outcome = mpirun(*TCP, "-n", ranks, mpi_program(PROGRAMS / f"{source}.cpp"), check=False)
     assert (outcome.returncode, outcome.stderr) == (0, "")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ..conftest import MODES, SIZES, MpiProgram, MpiRun
+from ..conftest import MODES, SIZES, TCP, TCP_SIZES, MpiProgram, MpiRun
 
 FOLDER = Path(__file__).parent
 
@@ -20,6 +20,15 @@ FOLDER = Path(__file__).parent
 def test_messages(source: str, ranks: int, mode: str, mpi_program: MpiProgram, mpirun: MpiRun) -> None:
     """Each program checks what it receives and ends the job where something is not so."""
     mpirun("--ranks", mode, "-n", ranks, mpi_program(FOLDER / f"{source}.cpp"))
+
+
+@pytest.mark.parametrize("ranks", TCP_SIZES)
+@pytest.mark.parametrize("eager_limit", [64, ""])
+@pytest.mark.parametrize("source", ["traffic", "semantics", "freed_types", "threads"])
+def test_messages_by_tcp(
+    source: str, eager_limit: int | str, ranks: int, mpi_program: MpiProgram, mpirun: MpiRun
+) -> None:
+    mpirun(*TCP, "-genv", "VOLLEY_EAGER_LIMIT", eager_limit, "-n", ranks, mpi_program(FOLDER / f"{source}.cpp"))
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -46,27 +55,27 @@ def test_blocks_of_relayed_messages_are_used_again(
     mpirun("--ranks", mode, "-genv", "VOLLEY_CPUS", ranks, "-genv", *limits, "-n", ranks, program)
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("options", [*(("--ranks", mode) for mode in MODES), TCP])
 @pytest.mark.parametrize("ranks", [2, 4])
 @pytest.mark.parametrize(
     "pattern",
     [("blocking", 2000, 2048, 20), ("blocking", 300, 16000, 50), ("blocking", 3000, 100, 0), ("windows", 2000, 8, 20)],
 )
 def test_a_receiver_that_computes_wakes_its_sender(
-    pattern: tuple[str, int, int, int], ranks: int, mode: str, mpi_program: MpiProgram, mpirun: MpiRun
+    pattern: tuple[str, int, int, int], ranks: int, options: tuple[str, ...], mpi_program: MpiProgram, mpirun: MpiRun
 ) -> None:
     """A sender that waits for room in a ring is woken when there is some (`mpirun` counts lost wake-ups)."""
-    mpirun("--ranks", mode, "-n", ranks, mpi_program(FOLDER / "slow_receiver.cpp"), *pattern)
+    mpirun(*options, "-n", ranks, mpi_program(FOLDER / "slow_receiver.cpp"), *pattern)
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("options", [*(("--ranks", mode) for mode in MODES), TCP])
 @pytest.mark.parametrize("ranks", [2, 3, 5, 8])
-def test_programs_drawn_at_random(ranks: int, mode: str, mpi_program: MpiProgram, mpirun: MpiRun) -> None:
+def test_programs_drawn_at_random(ranks: int, options: tuple[str, ...], mpi_program: MpiProgram, mpirun: MpiRun) -> None:
     """Nothing is lost, changed or left waiting. VOLLEY_TEST_SEED repeats a run, VOLLEY_TEST_SECONDS lengthens it."""
     seed = int(os.environ.get("VOLLEY_TEST_SEED", random.SystemRandom().randrange(2**31)))
     seconds = os.environ.get("VOLLEY_TEST_SECONDS", "1.5")
     print(f"VOLLEY_TEST_SEED={seed}")
-    mpirun("--ranks", mode, "-n", ranks, mpi_program(FOLDER / "random_program.cpp"), seed, seconds)
+    mpirun(*options, "-n", ranks, mpi_program(FOLDER / "random_program.cpp"), seed, seconds)
 
 
 def test_ranks_of_both_kinds_meet(mpi_program: MpiProgram, mpirun: MpiRun) -> None:

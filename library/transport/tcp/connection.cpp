@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport/tcp/connection.h"
+
+#include "transport/abort.h"
+#include "transport/node.h"
+#include "wait/descriptors.h"
+
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <string>
+
+namespace volley {
+namespace {
+
+/// So often a connection is read in a row, so that none starves.
+constexpr int most_reads = 8;
+
+/// A rank that was killed takes its connections with it. So long its launcher has to notice that, which tells more.
+constexpr int launcher_looks = 300;
+constexpr timespec between_looks{.tv_sec = 0, .tv_nsec = 10'000'000};
+
+} // namespace
+
+void Connection::use(Descriptor socket) {
+    socket_ = std::move(socket);
+    if (!descriptors.add(socket_.get(), EPOLLIN, key_)) fail(std::strerror(errno));
+    flush();
+}
+
+bool Connection::serve() {
+    bool moved = receive();
+    return flush() || moved;
+}
+
+bool Connection::receive() {
+    bool moved = false;
+    for (int reads = 0; reads < most_reads && socket_; reads++) {
+        std::array<iovec, 2> into;
+        int places = reader_.places(into);
+        std::size_t asked = into[0].iov_len + (places > 1 ? into[1].iov_len : 0);
+        ssize_t got = readv(socket_.get(), into.data(), places);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0 && errno == EAGAIN) break;
+        if (got <= 0) {
+            lost(got == 0 ? "it was closed" : std::strerror(errno));
+            return moved;
+        }
+        moved = true;
+        if (!reader_.arrived(static_cast<std::size_t>(got), *this)) fail("what arrived is no message of this library");
+        if (static_cast<std::size_t>(got) < asked) break;
+    }
+    return moved;
+}
+
+bool Connection::flush() {
+    if (is_lost_) lost("it was closed before");
+    bool moved = false;
+    while (socket_) {
+        if (!writer_.has_payload()) {
+            if (std::exchange(payload_open_, false)) payload_written();
+            payload_open_ = next_payload();
+        }
+        if (writer_.is_empty()) break;
+        std::array<iovec, 3> from;
+        msghdr message = {};
+        message.msg_iov = from.data();
+        message.msg_iovlen = static_cast<std::size_t>(writer_.gather(from));
+        ssize_t put = sendmsg(socket_.get(), &message, MSG_NOSIGNAL);
+        if (put >= 0) {
+            writer_.written(static_cast<std::size_t>(put));
+            moved = true;
+        } else if (errno == EAGAIN) {
+            watch(true);
+            return moved;
+        } else if (errno != EINTR) {
+            lost(std::strerror(errno));
+        }
+    }
+    if (socket_) watch(false);
+    return moved;
+}
+
+void Connection::watch(bool writable) {
+    if (watches_writable_ == writable) return;
+    watches_writable_ = writable;
+    descriptors.change(socket_.get(), writable ? EPOLLIN | EPOLLOUT : EPOLLIN, key_);
+}
+
+bool Connection::is_acknowledged() const {
+    int bytes = 0;
+    bool left = node.records[peer_].state.load(std::memory_order_acquire) >= RankState::finalised;
+    return left || !socket_ || ioctl(socket_.get(), SIOCOUTQ, &bytes) != 0 || bytes == 0;
+}
+
+void Connection::lost(const char *reason) {
+    is_lost_ = true;
+    bool left = node.records[peer_].state.load(std::memory_order_acquire) >= RankState::finalised;
+    if (!left && (is_needed() || !writer_.is_empty() || !reader_.is_between_frames())) fail(reason);
+    socket_.reset(); // the set of descriptors forgets it by itself
+    writer_ = {};
+}
+
+void Connection::fail(const char *reason) const {
+    for (int looks = 0; looks < launcher_looks && node.arena->ending.load() == 0; looks++)
+        nanosleep(&between_looks, nullptr);
+    auto [sender, receiver] = ends();
+    std::string text = "the TCP connection for messages from rank " + std::to_string(sender) + " to rank " +
+                       std::to_string(receiver) + " has failed: " + reason;
+    abort_job_for(text.c_str());
+}
+
+} // namespace volley

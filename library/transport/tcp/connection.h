@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// A TCP connection of this rank: a socket that never blocks, what is to be written, and what has been read. One end
+/// sends messages (Outgoing), the other receives them (Incoming); the protocol is wire.h's.
+///
+/// A connection that breaks while something depends on it ends the job, with both ranks named. Where the other rank
+/// has left MPI nothing does.
+#pragma once
+
+#include "boot/descriptor.h"
+#include "transport/message.h"
+#include "transport/tcp/frames.h"
+
+#include <cstdint>
+#include <deque>
+#include <unordered_map>
+#include <vector>
+
+namespace volley {
+
+struct Receive;
+struct Send;
+struct Unexpected;
+
+class Connection : protected FrameHandler {
+  public:
+    Connection(const Connection &) = delete;
+    Connection &operator=(const Connection &) = delete;
+
+    /// Reads and writes what is possible now. True if anything moved.
+    bool serve();
+
+    /// Everything is with the kernel, as far as the other end can take it.
+    bool is_written() const {
+        return writer_.is_empty();
+    }
+    /// The kernel at the other end has all that was written.
+    bool is_acknowledged() const;
+
+  protected:
+    Connection(int peer, std::uint64_t key) : peer_(peer), key_(key) {}
+    ~Connection() = default;
+
+    /// From now on the socket is watched, and written to.
+    void use(Descriptor socket);
+    bool is_used() const {
+        return static_cast<bool>(socket_);
+    }
+    /// Writes as much as the kernel takes.
+    bool flush();
+
+    /// A long payload for the writer, if there is one.
+    virtual bool next_payload() {
+        return false;
+    }
+    /// All of it is with the kernel.
+    virtual void payload_written() {}
+    /// Somebody waits for what this connection is to bring.
+    virtual bool is_needed() const = 0;
+    /// Which rank sends messages here, and which receives them.
+    virtual std::pair<int, int> ends() const = 0;
+
+    [[noreturn]] void fail(const char *reason) const;
+
+    const int peer_;
+    FrameWriter writer_;
+
+  private:
+    bool receive();
+    void watch(bool writable);
+    void lost(const char *reason);
+
+    const std::uint64_t key_;
+    Descriptor socket_;
+    bool is_lost_ = false;
+    bool watches_writable_ = false;
+    bool payload_open_ = false;
+    FrameReader reader_;
+};
+
+/// To a rank that receives this one's messages.
+class Outgoing final : public Connection {
+  public:
+    Outgoing(int receiver, std::uint64_t key);
+    /// Makes the connection if the receiver takes some by now. False if it does not.
+    bool connect();
+
+    /// Sends the message at once, or announces it.
+    void start(Send &send);
+    /// Asks the receiver not to receive it.
+    void cancel(const Send &send);
+
+    /// No message waits for its receiver.
+    bool is_delivered() const {
+        return announced_.empty() && streams_.empty();
+    }
+
+  private:
+    /// A message whose data is under way.
+    struct Stream {
+        Send *send;
+        std::uint64_t id;
+        Count wanted, written;
+    };
+
+    bool frame(const wire::FrameHeader &header, unsigned char *payload) override;
+    bool begin_data(const wire::FrameHeader &header, char *&place) override;
+    void data(const unsigned char *, std::size_t) override {}
+    void end_data() override {}
+    bool next_payload() override;
+    void payload_written() override;
+    bool is_needed() const override;
+    std::pair<int, int> ends() const override;
+    bool pulled(Send &send, const wire::FrameHeader &header);
+
+    std::uint64_t last_id_ = 0;
+    std::uint64_t unreceived_ = 0; ///< what eager messages cost that the receiver has not received
+    std::unordered_map<std::uint64_t, Send *> announced_;
+    std::deque<Stream> streams_; ///< the data of the first is being written
+    Count piece_ = 0;            ///< so many bytes of it
+    std::vector<char> packed_;   ///< they, if they do not lie in one block
+    std::vector<char> packed_eager_;
+};
+
+/// From a rank that sends messages to this one.
+class Incoming final : public Connection {
+  public:
+    Incoming(int sender, std::uint64_t key, Descriptor socket);
+
+    /// A receive has been matched with announced message `id`: asks for the bytes it wants.
+    void fetch(Receive &receive, std::uint64_t id, Count wanted);
+    /// An eager message has been received.
+    void give_credit(Count bytes);
+    /// Nobody will receive the announced message.
+    void drop(std::uint64_t id);
+
+  private:
+    /// A receive whose data is under way.
+    struct Fetch {
+        Receive *receive;
+        Count wanted, arrived;
+    };
+
+    bool frame(const wire::FrameHeader &header, unsigned char *payload) override;
+    bool begin_data(const wire::FrameHeader &header, char *&place) override;
+    void data(const unsigned char *part, std::size_t bytes) override;
+    void end_data() override;
+    bool is_needed() const override;
+    std::pair<int, int> ends() const override;
+    void arrive(const Arrival &arrival, const unsigned char *payload);
+    void cancel(std::uint64_t id);
+    void pull(std::uint64_t id, Count wanted);
+
+    std::uint64_t last_id_ = 0;
+    std::uint64_t owed_ = 0;                               ///< credit
+    std::unordered_map<std::uint64_t, Unexpected *> kept_; ///< announced messages that wait for their receive
+    std::unordered_map<std::uint64_t, Fetch> fetches_;
+    std::pair<const std::uint64_t, Fetch> *current_ = nullptr; ///< whose data is arriving
+    Count part_ = 0;                                           ///< so many bytes of it, to its place
+};
+
+} // namespace volley

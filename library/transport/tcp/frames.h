@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Frames (transport/tcp/wire.h) to and from the bytes of a stream, however these are cut. No sockets here.
+#pragma once
+
+#include "transport/tcp/wire.h"
+
+#include <sys/uio.h>
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+namespace volley {
+
+/// What is done with the frames that arrive. All return false if the frame makes no sense there.
+class FrameHandler {
+  public:
+    /// A whole frame of any kind but data; `payload` is that of an eager message, valid during the call.
+    virtual bool frame(const wire::FrameHeader &header, unsigned char *payload) = 0;
+    /// A data frame begins. `place` is where its payload goes; left alone, data() is called with what has come.
+    virtual bool begin_data(const wire::FrameHeader &header, char *&place) = 0;
+    virtual void data(const unsigned char *part, std::size_t bytes) = 0;
+    /// All of the frame's payload is there.
+    virtual void end_data() = 0;
+
+  protected:
+    ~FrameHandler() = default;
+};
+
+/// Takes a stream apart. The caller fills places() with what there is, in order, and says how much that was.
+class FrameReader {
+  public:
+    FrameReader() : buffer_(std::make_unique_for_overwrite<unsigned char[]>(capacity)) {}
+
+    /// Where the next bytes go: up to two places; their number is returned.
+    int places(std::array<iovec, 2> &into);
+    /// False if what has come is no sequence of frames that makes sense.
+    bool arrived(std::size_t bytes, FrameHandler &handler);
+
+    /// Nothing of a frame has come whose rest is missing.
+    bool is_between_frames() const {
+        return begin_ == end_ && data_left_ == 0;
+    }
+
+    /// Holds the longest eager frame, and takes many short ones at once.
+    static constexpr std::size_t capacity = 65536;
+    static_assert(capacity >= sizeof(wire::FrameHeader) + wire::largest_eager);
+
+  private:
+    bool take_frames(FrameHandler &handler);
+    void take_data(FrameHandler &handler);
+
+    std::unique_ptr<unsigned char[]> buffer_;
+    std::size_t begin_ = 0, end_ = 0; ///< of what has come and is not taken
+    std::size_t data_left_ = 0;       ///< of the payload of a data frame
+    char *place_ = nullptr;           ///< where that goes, if it is one place
+};
+
+/// Makes a stream: whole small frames are copied, one long payload at a time is written from where it lies. What is
+/// added while there is such a payload goes behind it.
+class FrameWriter {
+  public:
+    /// `payload` has header.bytes bytes if there is one.
+    void add(const wire::FrameHeader &header, const void *payload = nullptr);
+    void add_bytes(const void *bytes, std::size_t count);
+    /// Precondition: !has_payload(). The payload stays where it is until has_payload() is false.
+    void add_in_place(const wire::FrameHeader &header, const char *payload);
+    bool has_payload() const {
+        return payload_left_ > 0;
+    }
+    bool is_empty() const {
+        return written_ == front_.size() && payload_left_ == 0;
+    }
+
+    /// What is to be written next: up to three places; their number is returned.
+    int gather(std::array<iovec, 3> &from) const;
+    void written(std::size_t bytes);
+
+  private:
+    std::vector<unsigned char> front_, back_; ///< before and behind the payload
+    std::size_t written_ = 0;                 ///< of front_
+    const char *payload_ = nullptr;
+    std::size_t payload_left_ = 0;
+};
+
+} // namespace volley

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The receiver's end of a connection.
+#include "transport/abort.h"
+#include "transport/message.h"
+#include "transport/node.h"
+#include "transport/tcp/connection.h"
+
+#include <cstdlib>
+#include <cstring>
+
+namespace volley {
+
+Incoming::Incoming(int sender, std::uint64_t key, Descriptor socket) : Connection(sender, key) {
+    use(std::move(socket));
+}
+
+bool Incoming::frame(const wire::FrameHeader &header, unsigned char *payload) {
+    if (header.kind == wire::FrameKind::cancel) {
+        cancel(header.id);
+        return true;
+    }
+    bool is_eager = header.kind == wire::FrameKind::eager;
+    if (!is_eager && header.kind != wire::FrameKind::request) return false;
+    if (header.source < 0 || header.source >= node.ranks) return false;
+    if (!is_eager && header.id != ++last_id_) return false;
+    const Arrival arrival{.world_source = peer_,
+                          .envelope = {.tag = header.tag, .context = header.context, .source = header.source},
+                          .bytes = static_cast<Count>(header.bytes)};
+    if (is_eager)
+        arrive(arrival, payload);
+    else if (Receive *receive = match(arrival))
+        fetch(*receive, header.id, accept(*receive, header.source, header.tag, arrival.bytes));
+    else
+        kept_[header.id] = &keep_unexpected(arrival, {.by_tcp = true, .tcp_number = header.id});
+    return true;
+}
+
+/// A whole message.
+void Incoming::arrive(const Arrival &arrival, const unsigned char *payload) {
+    if (Receive *receive = match(arrival)) {
+        Count wanted = accept(*receive, arrival.envelope.source, arrival.envelope.tag, arrival.bytes);
+        TypedBuffer here{nullptr, const_cast<unsigned char *>(payload), 0};
+        if (wanted > 0) copy_piece(here, receive->destination(), 0, wanted); // without data there is no address
+        received(*receive);
+        return give_credit(arrival.bytes);
+    }
+    auto bytes = static_cast<std::size_t>(arrival.bytes);
+    auto *copy = bytes > 0 ? static_cast<unsigned char *>(std::malloc(bytes)) : nullptr;
+    if (bytes > 0 && !copy) abort_job_for("no memory for a message that came before its receive");
+    if (bytes > 0) std::memcpy(copy, payload, bytes);
+    keep_unexpected(arrival, {.payload = copy, .by_tcp = true});
+}
+
+/// If it is too late the message is received, and its sender hears nothing more. Messages that a matched probe has
+/// taken will be received.
+void Incoming::cancel(std::uint64_t id) {
+    auto found = kept_.find(id);
+    if (found == kept_.end() || found->second->communicator) return;
+    Unexpected &message = *found->second;
+    kept_.erase(found);
+    writer_.add({.kind = wire::FrameKind::cancelled, .id = id});
+    drop_unexpected(message);
+}
+
+void Incoming::pull(std::uint64_t id, Count wanted) {
+    kept_.erase(id);
+    writer_.add({.kind = wire::FrameKind::pull, .bytes = static_cast<std::uint64_t>(wanted), .id = id});
+    flush();
+}
+
+void Incoming::fetch(Receive &receive, std::uint64_t id, Count wanted) {
+    if (wanted > 0) fetches_[id] = {&receive, wanted, 0};
+    pull(id, wanted);
+    if (wanted == 0) received(receive);
+}
+
+void Incoming::drop(std::uint64_t id) {
+    if (kept_.contains(id)) pull(id, 0);
+}
+
+void Incoming::give_credit(Count bytes) {
+    owed_ += wire::eager_cost(static_cast<std::uint64_t>(bytes));
+    if (owed_ < wire::credit_portion) return;
+    writer_.add({.kind = wire::FrameKind::credit, .bytes = owed_});
+    owed_ = 0;
+    flush();
+}
+
+bool Incoming::begin_data(const wire::FrameHeader &header, char *&place) {
+    auto found = fetches_.find(header.id);
+    if (found == fetches_.end()) return false;
+    auto &[receive, wanted, arrived] = found->second;
+    if (header.bytes > static_cast<std::uint64_t>(wanted - arrived)) return false;
+    current_ = &*found;
+    part_ = static_cast<Count>(header.bytes);
+    if (receive->contiguous) place = receive->contiguous + arrived;
+    return true;
+}
+
+void Incoming::data(const unsigned char *part, std::size_t bytes) {
+    Fetch &fetch = current_->second;
+    auto size = static_cast<Count>(bytes);
+    unpack(fetch.receive->buffer, fetch.arrived, fetch.arrived + size, part);
+    fetch.arrived += size;
+    part_ -= size;
+}
+
+void Incoming::end_data() {
+    Fetch &fetch = current_->second;
+    fetch.arrived += part_; // unless it went through data()
+    if (fetch.arrived < fetch.wanted) return;
+    Receive &receive = *fetch.receive;
+    fetches_.erase(current_->first);
+    received(receive);
+}
+
+bool Incoming::is_needed() const {
+    return !fetches_.empty();
+}
+
+std::pair<int, int> Incoming::ends() const {
+    return {peer_, node.rank};
+}
+
+} // namespace volley

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The sender's end of a connection.
+#include "transport/message.h"
+#include "transport/node.h"
+#include "transport/tcp/connection.h"
+#include "transport/tcp/sockets.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace volley {
+namespace {
+
+/// Data that does not lie in one block is packed in pieces of so many bytes.
+constexpr Count packed_at_once = 256 << 10;
+
+std::uint64_t eager_limit() {
+    return std::min<std::uint64_t>(node.settings.eager_limit.value_or(wire::largest_eager), wire::largest_eager);
+}
+
+wire::FrameHeader header_of(const Send &send, wire::FrameKind kind, std::uint64_t id) {
+    return {.kind = kind,
+            .context = send.envelope.context,
+            .source = send.envelope.source,
+            .tag = send.envelope.tag,
+            .bytes = static_cast<std::uint64_t>(send.bytes),
+            .id = id};
+}
+
+} // namespace
+
+Outgoing::Outgoing(int receiver, std::uint64_t key) : Connection(receiver, key) {
+    wire::Hello hello = {
+        .magic = wire::magic, .version = wire::version, .rank = static_cast<std::uint32_t>(node.rank), .secret = {}};
+    std::memcpy(hello.secret, node.arena->secret, secret_bytes);
+    writer_.add_bytes(&hello, sizeof hello);
+}
+
+bool Outgoing::connect() {
+    std::uint32_t port = node.records[peer_].tcp_port.load(std::memory_order_acquire);
+    if (port == 0) return false;
+    Descriptor socket = connect_to(static_cast<std::uint16_t>(port));
+    if (!socket) fail(std::strerror(errno));
+    use(std::move(socket));
+    return true;
+}
+
+void Outgoing::start(Send &send) {
+    auto bytes = static_cast<std::uint64_t>(send.bytes);
+    bool is_eager = send.mode != SendMode::synchronous && bytes <= eager_limit() &&
+                    unreceived_ + wire::eager_cost(bytes) <= wire::eager_credit;
+    if (!is_eager) {
+        send.tcp_number = ++last_id_;
+        announced_[send.tcp_number] = &send;
+        writer_.add(header_of(send, wire::FrameKind::request, send.tcp_number));
+    } else {
+        unreceived_ += wire::eager_cost(bytes);
+        const char *payload = send.contiguous;
+        if (!payload) {
+            packed_eager_.resize(bytes);
+            pack(send.buffer, 0, send.bytes, packed_eager_.data());
+            payload = packed_eager_.data();
+        }
+        writer_.add(header_of(send, wire::FrameKind::eager, 0), payload);
+        sent(send);
+    }
+    flush();
+}
+
+void Outgoing::cancel(const Send &send) {
+    if (!announced_.contains(send.tcp_number)) return; // it is being received
+    writer_.add({.kind = wire::FrameKind::cancel, .id = send.tcp_number});
+    flush();
+}
+
+bool Outgoing::frame(const wire::FrameHeader &header, unsigned char *) {
+    if (header.kind == wire::FrameKind::credit) {
+        if (header.bytes > unreceived_) return false;
+        unreceived_ -= header.bytes;
+        return true;
+    }
+    auto found = announced_.find(header.id);
+    if (found == announced_.end()) return false;
+    Send &send = *found->second;
+    announced_.erase(found);
+    if (header.kind == wire::FrameKind::pull) return pulled(send, header);
+    if (header.kind != wire::FrameKind::cancelled) return false;
+    send.cancelled = true;
+    sent(send);
+    return true;
+}
+
+bool Outgoing::pulled(Send &send, const wire::FrameHeader &header) {
+    if (header.bytes > static_cast<std::uint64_t>(send.bytes)) return false;
+    if (header.bytes == 0)
+        sent(send);
+    else
+        streams_.push_back({&send, header.id, static_cast<Count>(header.bytes), 0});
+    return true;
+}
+
+bool Outgoing::begin_data(const wire::FrameHeader &, char *&) {
+    return false; // data does not come this way
+}
+
+bool Outgoing::next_payload() {
+    if (streams_.empty()) return false;
+    const Stream &stream = streams_.front();
+    const Send &send = *stream.send;
+    Count most = send.contiguous ? static_cast<Count>(wire::largest_data) : packed_at_once;
+    piece_ = std::min(most, stream.wanted - stream.written);
+    const char *payload = send.contiguous ? send.contiguous + stream.written : nullptr;
+    if (!send.contiguous) {
+        packed_.resize(static_cast<std::size_t>(packed_at_once));
+        pack(send.buffer, stream.written, stream.written + piece_, packed_.data());
+        payload = packed_.data();
+    }
+    writer_.add_in_place({.kind = wire::FrameKind::data, .bytes = static_cast<std::uint64_t>(piece_), .id = stream.id},
+                         payload);
+    return true;
+}
+
+/// Messages take turns, so that a long one does not hold up all others.
+void Outgoing::payload_written() {
+    Stream stream = streams_.front();
+    streams_.pop_front();
+    stream.written += piece_;
+    if (stream.written < stream.wanted)
+        streams_.push_back(stream);
+    else
+        sent(*stream.send);
+}
+
+bool Outgoing::is_needed() const {
+    return !is_delivered() || !writer_.is_empty();
+}
+
+std::pair<int, int> Outgoing::ends() const {
+    return {node.rank, peer_};
+}
+
+} // namespace volley

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport/tcp/tcp.h"
+
+#include "transport/abort.h"
+#include "transport/message.h"
+#include "transport/node.h"
+#include "wait/clock.h"
+#include "wait/descriptors.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+namespace volley {
+namespace {
+
+constexpr std::size_t most_strangers = 64;
+constexpr std::uint64_t longest_silence_ns = 5'000'000'000;
+/// So many connections are accepted in a row, so that they do not keep the rank from its messages.
+constexpr int most_accepted = 16;
+
+/// What is ready is found by its key: a kind and a rank or descriptor.
+enum class Ready : std::uint32_t { listener, stranger, outgoing, incoming };
+
+std::uint64_t key_of(Ready kind, int number) {
+    return static_cast<std::uint64_t>(kind) << 32 | static_cast<std::uint32_t>(number);
+}
+
+/// Takes the same time wherever the first difference is.
+bool is_secret(const unsigned char *shown) {
+    unsigned differences = 0;
+    for (std::size_t i = 0; i < secret_bytes; i++)
+        differences |= static_cast<unsigned>(shown[i] ^ node.arena->secret[i]);
+    return differences == 0;
+}
+
+} // namespace
+
+Tcp tcp;
+
+void Tcp::open() {
+    if (enabled()) return;
+    own_ = node.rank;
+    outgoing_.resize(static_cast<std::size_t>(node.ranks));
+    incoming_.resize(static_cast<std::size_t>(node.ranks));
+    descriptors.open(*node.own);
+    std::uint16_t port = 0;
+    listener_ = listen_somewhere(port);
+    if (!descriptors.add(listener_.get(), EPOLLIN, key_of(Ready::listener, 0)))
+        abort_job_for("the system has no room to watch for TCP connections");
+    node.own->tcp_port.store(port, std::memory_order_release);
+    for (int rank = 0; rank < node.ranks; rank++) node.wake_rank(rank); // messages may wait for the port
+}
+
+Outgoing &Tcp::to(int world_rank) {
+    auto &connection = outgoing_[static_cast<std::size_t>(world_rank)];
+    if (!connection) {
+        connection = std::make_unique<Outgoing>(world_rank, key_of(Ready::outgoing, world_rank));
+        if (!connection->connect()) waiting_.push_back(world_rank);
+    }
+    return *connection;
+}
+
+void Tcp::start(Send &send) {
+    to(send.world_rank).start(send);
+}
+
+void Tcp::cancel(Send &send) {
+    to(send.world_rank).cancel(send);
+}
+
+void Tcp::fetch(Receive &receive, int world_source, std::uint64_t number, Count wanted) {
+    incoming_[static_cast<std::size_t>(world_source)]->fetch(receive, number, wanted);
+}
+
+void Tcp::received(int world_source, Count bytes) {
+    incoming_[static_cast<std::size_t>(world_source)]->give_credit(bytes);
+}
+
+void Tcp::drop(int world_source, std::uint64_t number) {
+    incoming_[static_cast<std::size_t>(world_source)]->drop(number);
+}
+
+bool Tcp::progress() {
+    bool moved = !waiting_.empty() && connect_waiting();
+    for (const epoll_event &event : descriptors.look()) moved |= handle(event.data.u64);
+    if (!strangers_.empty()) close_silent();
+    return moved;
+}
+
+bool Tcp::connect_waiting() {
+    return std::erase_if(waiting_, [&](int rank) { return outgoing_[static_cast<std::size_t>(rank)]->connect(); }) > 0;
+}
+
+bool Tcp::handle(std::uint64_t key) {
+    auto number = static_cast<std::uint32_t>(key);
+    switch (static_cast<Ready>(key >> 32)) {
+    case Ready::listener:
+        accept();
+        return false;
+    case Ready::stranger:
+        return hear(static_cast<int>(number));
+    case Ready::outgoing:
+        return outgoing_[number]->serve();
+    case Ready::incoming:
+        return incoming_[number]->serve();
+    }
+    return false;
+}
+
+void Tcp::accept() {
+    for (int accepted = 0; accepted < most_accepted; accepted++) {
+        Descriptor made = accept_from(listener_);
+        if (!made) {
+            if (errno != EMFILE && errno != ENFILE && errno != ENOMEM && errno != ENOBUFS) return;
+            std::string text = std::string("cannot take a TCP connection of another rank: ") + std::strerror(errno);
+            abort_job_for(text.c_str());
+        }
+        // Ranks say who they are at once: the oldest of too many is none.
+        if (strangers_.size() == most_strangers) strangers_.erase(strangers_.begin());
+        const int descriptor = made.get();
+        if (!descriptors.add(descriptor, EPOLLIN, key_of(Ready::stranger, descriptor))) continue;
+        strangers_.push_back({.socket = std::move(made), .since_ns = clock_ns()});
+        hear(descriptor);
+    }
+}
+
+/// Takes what a stranger says. True if it turns out to be a rank.
+bool Tcp::hear(int descriptor) {
+    auto found = std::ranges::find_if(strangers_, [&](const Stranger &one) { return one.socket.get() == descriptor; });
+    if (found == strangers_.end()) return false;
+    Stranger &stranger = *found;
+    ssize_t got = recv(descriptor, stranger.hello + stranger.got, sizeof stranger.hello - stranger.got, 0);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+    stranger.got += got > 0 ? static_cast<std::size_t>(got) : 0;
+    if (got > 0 && stranger.got < sizeof stranger.hello) return false;
+    bool known = got > 0 && greet(stranger);
+    strangers_.erase(found);
+    return known;
+}
+
+/// False if it is none of this job's ranks, or one that has a connection.
+bool Tcp::greet(Stranger &stranger) {
+    wire::Hello hello;
+    std::memcpy(&hello, stranger.hello, sizeof hello);
+    if (hello.magic != wire::magic || hello.version != wire::version || !is_secret(hello.secret)) return false;
+    if (hello.rank >= incoming_.size() || static_cast<int>(hello.rank) == own_ || incoming_[hello.rank]) return false;
+    descriptors.remove(stranger.socket.get());
+    auto sender = static_cast<int>(hello.rank);
+    incoming_[hello.rank] =
+        std::make_unique<Incoming>(sender, key_of(Ready::incoming, sender), std::move(stranger.socket));
+    incoming_[hello.rank]->serve();
+    return true;
+}
+
+void Tcp::close_silent() {
+    std::uint64_t now = clock_ns();
+    std::erase_if(strangers_, [&](const Stranger &one) { return now - one.since_ns > longest_silence_ns; });
+}
+
+bool Tcp::all_written() const {
+    return std::ranges::all_of(outgoing_, [](auto &one) { return !one || one->is_written(); }) &&
+           std::ranges::all_of(incoming_, [](auto &one) { return !one || one->is_written(); });
+}
+
+bool Tcp::all_delivered() const {
+    return all_written() && std::ranges::all_of(outgoing_, [](auto &one) { return !one || one->is_delivered(); });
+}
+
+void Tcp::settle() {
+    auto is_settled = [](auto &one) { return !one || one->is_acknowledged(); };
+    constexpr timespec between_looks{.tv_sec = 0, .tv_nsec = 1'000'000};
+    while (!std::ranges::all_of(outgoing_, is_settled) || !std::ranges::all_of(incoming_, is_settled)) {
+        progress();
+        nanosleep(&between_looks, nullptr);
+    }
+}
+
+} // namespace volley

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// All that goes over a TCP connection between two ranks.
+///
+/// A connection belongs to one sender and one receiver of messages; the sender makes it. First it says Hello. What
+/// follows are frames, each a FrameHeader and, for some kinds, a payload of `bytes` bytes. The sender's:
+///
+///     eager     a message, whole: its payload follows
+///     request   a message is announced that has `bytes` bytes; `id` is its number from here on, never used again
+///     data      the next part of message `id`: its payload follows
+///     cancel    message `id` shall not be received, if that is still possible
+///
+/// and the receiver's, on the same connection:
+///
+///     pull      message `id` has been matched: its first `bytes` bytes are wanted. If these are none, nothing follows
+///     credit    eager messages that took `bytes` bytes of the sender's credit have been received
+///     cancelled message `id` will not be received
+///
+/// Messages are matched in the order of their eager and request frames. The data of several messages may take turns.
+///
+/// Both ends run on one host: numbers are in its byte order.
+#pragma once
+
+#include "boot/job.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace volley::wire {
+
+inline constexpr std::uint64_t magic = 0x5043'5459'454c'4c4f; ///< "OLLEYTCP", as bytes
+inline constexpr std::uint32_t version = 1;
+
+struct Hello {
+    std::uint64_t magic;
+    std::uint32_t version;
+    std::uint32_t rank; ///< the sender's in the job
+    unsigned char secret[secret_bytes];
+};
+
+enum class FrameKind : std::uint32_t {
+    eager = 1,
+    request = 2,
+    data = 3,
+    cancel = 4,
+    pull = 5,
+    credit = 6,
+    cancelled = 7,
+};
+
+struct FrameHeader {
+    FrameKind kind;
+    std::uint32_t context = 0; ///< of eager and request, as are source and tag
+    std::int32_t source = 0;
+    std::int32_t tag = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t id = 0; ///< not 0 where there is one
+};
+
+static_assert(sizeof(Hello) == 48 && sizeof(FrameHeader) == 32);
+
+/// The longest message that is sent eagerly, and the longest payload of a data frame.
+inline constexpr std::uint64_t largest_eager = 16384;
+inline constexpr std::uint64_t largest_data = 1 << 20;
+
+/// What a sender may have sent eagerly to one receiver that has not been received there: payloads and headers.
+inline constexpr std::uint64_t eager_credit = 4 << 20;
+/// The receiver gives it back in portions of so many bytes, or more.
+inline constexpr std::uint64_t credit_portion = eager_credit / 4;
+
+inline constexpr std::uint64_t eager_cost(std::uint64_t bytes) {
+    return sizeof(FrameHeader) + bytes;
+}
+
+/// No message is longer than a signed number of bytes can say.
+inline constexpr std::uint64_t largest_message = UINT64_MAX / 2;
+
+/// Whether a header by itself makes sense.
+inline constexpr bool is_sensible(const FrameHeader &header) {
+    switch (header.kind) {
+    case FrameKind::eager:
+        return header.bytes <= largest_eager;
+    case FrameKind::request:
+    case FrameKind::pull:
+        return header.id != 0 && header.bytes <= largest_message;
+    case FrameKind::data:
+        return header.id != 0 && header.bytes > 0 && header.bytes <= largest_data;
+    case FrameKind::credit:
+        return header.bytes > 0 && header.bytes <= eager_credit;
+    case FrameKind::cancel:
+    case FrameKind::cancelled:
+        return header.id != 0;
+    }
+    return false;
+}
+
+} // namespace volley::wire

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "wait/descriptors.h"
+
+#include "boot/error.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <cstdio>
+
+namespace volley {
+namespace {
+
+/// What the kernel calls an abstract socket that is bound without a name: a zero byte and five hexadecimal digits.
+constexpr std::size_t digits = 5;
+constexpr socklen_t name_bytes = offsetof(sockaddr_un, sun_path) + 1 + digits;
+
+sockaddr_un name_of(std::uint32_t number) {
+    sockaddr_un name = {};
+    name.sun_family = AF_UNIX;
+    std::array<char, digits + 1> text{};
+    std::snprintf(text.data(), text.size(), "%05x", number & 0xfffffU);
+    std::copy_n(text.data(), digits, name.sun_path + 1);
+    return name;
+}
+
+} // namespace
+
+Descriptors descriptors;
+
+void Descriptors::open(RankRecord &own) {
+    set_ = Descriptor(epoll_create1(EPOLL_CLOEXEC));
+    if (!set_) throw system_error("cannot make a set of descriptors to wait for");
+    wake_up_ = Descriptor(socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    sockaddr_un name = {};
+    name.sun_family = AF_UNIX;
+    if (!wake_up_ || bind(wake_up_.get(), reinterpret_cast<sockaddr *>(&name), sizeof name.sun_family) != 0)
+        throw system_error("cannot make the socket by which others wake this rank");
+    socklen_t bytes = sizeof name;
+    std::uint32_t number = 0;
+    if (getsockname(wake_up_.get(), reinterpret_cast<sockaddr *>(&name), &bytes) != 0 || bytes != name_bytes ||
+        std::from_chars(name.sun_path + 1, name.sun_path + 1 + digits, number, 16).ptr != name.sun_path + 1 + digits)
+        throw Error("the socket by which others wake this rank has a name of an unknown kind");
+    own.wake_up_socket.store(number + 1, std::memory_order_release);
+}
+
+bool Descriptors::add(int descriptor, std::uint32_t events, std::uint64_t key) {
+    epoll_event event{.events = events, .data = {.u64 = key}};
+    return epoll_ctl(set_.get(), EPOLL_CTL_ADD, descriptor, &event) == 0;
+}
+
+void Descriptors::change(int descriptor, std::uint32_t events, std::uint64_t key) {
+    epoll_event event{.events = events, .data = {.u64 = key}};
+    epoll_ctl(set_.get(), EPOLL_CTL_MOD, descriptor, &event);
+}
+
+void Descriptors::remove(int descriptor) {
+    epoll_ctl(set_.get(), EPOLL_CTL_DEL, descriptor, nullptr);
+}
+
+std::span<const epoll_event> Descriptors::look() {
+    int found = epoll_wait(set_.get(), ready_, static_cast<int>(std::size(ready_)), 0);
+    if (found <= 0) return {};
+    found_++;
+    return {ready_, static_cast<std::size_t>(found)};
+}
+
+bool Descriptors::sleep(const std::atomic<std::uint32_t> &wake, std::uint32_t seen, const timespec &longest) {
+    // The thread that slept here before may have taken the byte that came with this change.
+    if (wake.load(std::memory_order_acquire) != seen) return true;
+    std::array<pollfd, 2> watched{pollfd{.fd = set_.get(), .events = POLLIN, .revents = 0},
+                                  pollfd{.fd = wake_up_.get(), .events = POLLIN, .revents = 0}};
+    bool woken = ppoll(watched.data(), watched.size(), &longest, nullptr) != 0;
+    if (watched[1].revents != 0) {
+        char byte;
+        while (recv(wake_up_.get(), &byte, 1, 0) >= 0) {}
+    }
+    return woken;
+}
+
+void Descriptors::wake_up(std::uint32_t number) {
+    sockaddr_un name = name_of(number - 1);
+    char byte = 0;
+    // If there is no room, there are bytes that the rank has not read yet: it is awake, or about to be. If there is
+    // nobody of that name, the rank has ended.
+    sendto(wake_up_.get(), &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL, reinterpret_cast<sockaddr *>(&name), name_bytes);
+}
+
+} // namespace volley

@@ -26,7 +26,7 @@ bool Incoming::frame(const wire::FrameHeader &header, unsigned char *payload) {
                                         .world_source = peer_,
                                         .bytes = bytes,
                                         .payload = is_eager ? payload : nullptr,
-                                        .number = header.id});
+                                        .number = is_eager ? 0 : header.id});
     if (!is_eager && kept) kept_[header.id] = kept;
     if (is_eager && !kept) give_credit(bytes);
     return true;

@@ -20,6 +20,9 @@ namespace {
 constexpr std::size_t digits = 5;
 constexpr socklen_t name_bytes = offsetof(sockaddr_un, sun_path) + 1 + digits;
 
+/// More than the kernel queues by default for such a socket.
+constexpr int most_read = 64;
+
 sockaddr_un name_of(std::uint32_t number) {
     sockaddr_un name = {};
     name.sun_family = AF_UNIX;
@@ -77,8 +80,9 @@ bool Descriptors::sleep(const std::atomic<std::uint32_t> &wake, std::uint32_t se
                                   pollfd{.fd = wake_up_.get(), .events = POLLIN, .revents = 0}};
     bool woken = ppoll(watched.data(), watched.size(), &longest, nullptr) != 0;
     if (watched[1].revents != 0) {
+        // All there are, unless somebody writes faster than this can read.
         char byte;
-        while (recv(wake_up_.get(), &byte, 1, 0) >= 0) {}
+        for (int read = 0; read < most_read && recv(wake_up_.get(), &byte, 1, 0) >= 0; read++) {}
     }
     return woken;
 }

@@ -18,8 +18,9 @@
 namespace volley {
 namespace {
 
-/// So often a connection is read in a row, so that none starves.
+/// So often a connection is read or written in a row, so that none starves.
 constexpr int most_reads = 8;
+constexpr int most_writes = 8;
 
 /// A rank that was killed takes its connections with it. So long its launcher has to notice that, which tells more.
 constexpr int launcher_looks = 300;
@@ -61,12 +62,16 @@ bool Connection::receive() {
 bool Connection::flush() {
     if (is_lost_) lost("it was closed before");
     bool moved = false;
-    while (socket_) {
+    for (int writes = 0; socket_; writes++) {
         if (!writer_.has_payload()) {
             if (std::exchange(payload_open_, false)) payload_written();
             payload_open_ = next_payload();
         }
         if (writer_.is_empty()) break;
+        if (writes == most_writes) {
+            watch(true);
+            return moved;
+        }
         std::array<iovec, 3> from;
         msghdr message = {};
         message.msg_iov = from.data();
@@ -102,7 +107,8 @@ void Connection::lost(const char *reason) {
     is_lost_ = true;
     bool left = node.records[peer_].state.load(std::memory_order_acquire) >= RankState::finalised;
     if (!left && (is_needed() || !writer_.is_empty() || !reader_.is_between_frames())) fail(reason);
-    socket_.reset(); // the set of descriptors forgets it by itself
+    if (socket_) descriptors.remove(socket_.get()); // closing is not enough if a child of fork has it, too
+    socket_.reset();
     writer_ = {};
 }
 

@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -26,6 +27,10 @@ void do_not_delay(const Descriptor &socket) {
     int yes = 1;
     setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
 }
+
+/// On one host a connection is made by the time connect() returns, or microseconds later, unless so many wait to be
+/// accepted that the kernel takes no more.
+constexpr int longest_greeting_ms = 1000;
 
 } // namespace
 
@@ -52,8 +57,12 @@ Descriptor connect_to(std::uint16_t port) {
     if (!made) return made;
     do_not_delay(made);
     sockaddr_in address = own_address(port);
-    if (connect(made.get(), reinterpret_cast<sockaddr *>(&address), sizeof address) == 0 || errno == EINPROGRESS)
+    if (connect(made.get(), reinterpret_cast<sockaddr *>(&address), sizeof address) == 0) return made;
+    if (errno == EINPROGRESS) {
+        pollfd watched{.fd = made.get(), .events = POLLOUT, .revents = 0};
+        poll(&watched, 1, longest_greeting_ms);
         return made;
+    }
     const int reason = errno;
     made.reset();
     errno = reason;

@@ -12,7 +12,8 @@ namespace volley {
 Descriptor listen_somewhere(std::uint16_t &port);
 /// A connection that has been made; none if there is none now (errno says why).
 Descriptor accept_from(const Descriptor &listener);
-/// Begins to connect. None, with errno, if that is refused at once.
+/// Connects, or goes on connecting while it is used already, where the other end is slow; so what is written first
+/// leaves at once. None, with errno, if it is refused.
 Descriptor connect_to(std::uint16_t port);
 
 } // namespace volley

@@ -120,7 +120,7 @@ void Tcp::accept() {
             abort_job_for(text.c_str());
         }
         // Ranks say who they are at once: the oldest of too many is none.
-        if (strangers_.size() == most_strangers) strangers_.erase(strangers_.begin());
+        if (strangers_.size() == most_strangers) close(strangers_.begin());
         const int descriptor = made.get();
         if (!descriptors.add(descriptor, EPOLLIN, key_of(Ready::stranger, descriptor))) continue;
         strangers_.push_back({.socket = std::move(made), .since_ns = clock_ns()});
@@ -138,7 +138,7 @@ bool Tcp::hear(int descriptor) {
     stranger.got += got > 0 ? static_cast<std::size_t>(got) : 0;
     if (got > 0 && stranger.got < sizeof stranger.hello) return false;
     bool known = got > 0 && greet(stranger);
-    strangers_.erase(found);
+    close(found);
     return known;
 }
 
@@ -158,7 +158,12 @@ bool Tcp::greet(Stranger &stranger) {
 
 void Tcp::close_silent() {
     std::uint64_t now = clock_ns();
-    std::erase_if(strangers_, [&](const Stranger &one) { return now - one.since_ns > longest_silence_ns; });
+    while (!strangers_.empty() && now - strangers_.front().since_ns > longest_silence_ns) close(strangers_.begin());
+}
+
+void Tcp::close(std::vector<Stranger>::iterator stranger) {
+    if (stranger->socket) descriptors.remove(stranger->socket.get()); // else it is a connection now
+    strangers_.erase(stranger);
 }
 
 bool Tcp::all_written() const {

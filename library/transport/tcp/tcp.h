@@ -69,6 +69,7 @@ class Tcp {
     bool hear(int descriptor);
     bool greet(Stranger &stranger);
     void close_silent();
+    void close(std::vector<Stranger>::iterator stranger);
 
     Descriptor listener_;
     int own_ = 0;

@@ -204,7 +204,9 @@ def main() -> int:
     default = Path(os.environ.get("VOLLEY_PREFIX") or sys.prefix)
     parser.add_argument("--prefix", type=Path, default=default, help="where the library is installed (%(default)s)")
     parser.add_argument("-n", default="1,2,3,5", help="numbers of ranks (%(default)s)")
-    parser.add_argument("--ranks", default="shared,process", help="how ranks run; tcp: as they like, with messages by TCP (%(default)s)")
+    parser.add_argument(
+        "--ranks", default="shared,process", help="how ranks run; tcp: as they like, with messages by TCP (%(default)s)"
+    )
     parser.add_argument(
         "--local-once",
         action="store_true",

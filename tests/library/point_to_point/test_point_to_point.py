@@ -39,7 +39,10 @@ def test_messages_that_both_ranks_copy_one_behind_the_other(
     source: str, eager_limit: int | str, ranks: int, mode: str, mpi_program: MpiProgram, mpirun: MpiRun
 ) -> None:
     """With a core for each rank, as the library believes; without an eager limit it also learns to leave some be."""
-    cores, limits = ("VOLLEY_CPUS", ranks), ("VOLLEY_EAGER_LIMIT", eager_limit, "-genv", "VOLLEY_PIPELINE_LIMIT", 1000000)
+    cores, limits = (
+        ("VOLLEY_CPUS", ranks),
+        ("VOLLEY_EAGER_LIMIT", eager_limit, "-genv", "VOLLEY_PIPELINE_LIMIT", 1000000),
+    )
     program = mpi_program(FOLDER / f"{source}.cpp")
     mpirun("--ranks", mode, "-genv", *cores, "-genv", *limits, "-n", ranks, program)
 
@@ -69,7 +72,9 @@ def test_a_receiver_that_computes_wakes_its_sender(
 
 @pytest.mark.parametrize("options", [*(("--ranks", mode) for mode in MODES), TCP])
 @pytest.mark.parametrize("ranks", [2, 3, 5, 8])
-def test_programs_drawn_at_random(ranks: int, options: tuple[str, ...], mpi_program: MpiProgram, mpirun: MpiRun) -> None:
+def test_programs_drawn_at_random(
+    ranks: int, options: tuple[str, ...], mpi_program: MpiProgram, mpirun: MpiRun
+) -> None:
     """Nothing is lost, changed or left waiting. VOLLEY_TEST_SEED repeats a run, VOLLEY_TEST_SECONDS lengthens it."""
     seed = int(os.environ.get("VOLLEY_TEST_SEED", random.SystemRandom().randrange(2**31)))
     seconds = os.environ.get("VOLLEY_TEST_SECONDS", "1.5")

@@ -115,10 +115,10 @@ class Outgoing final : public Connection {
     std::uint64_t last_id_ = 0;
     std::uint64_t unreceived_ = 0; ///< what eager messages cost that the receiver has not received
     std::unordered_map<std::uint64_t, Send *> announced_;
-    std::deque<Stream> streams_; ///< the data of the first is being written
-    Count piece_ = 0;            ///< so many bytes of it
-    std::vector<char> packed_;   ///< they, if they do not lie in one block
-    std::vector<char> packed_eager_;
+    std::deque<Stream> streams_;     ///< the data of the first is being written
+    Count piece_ = 0;                ///< so many bytes of it
+    std::vector<char> packed_;       ///< they, if they do not lie in one block
+    std::vector<char> packed_eager_; ///< an eager message that does not lie in one block
 };
 
 /// From a rank that sends messages to this one.

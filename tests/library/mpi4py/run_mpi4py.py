@@ -4,7 +4,8 @@
 
 mpi4py is built from its source on PyPI against PREFIX/bin/mpicc, into an environment of its own that is kept in
 the cache (some minutes, once for each mpi.h), and its tests are run by PREFIX/bin/mpiexec, for several numbers
-of ranks, in shared and in process mode (with --ranks tcp: by TCP). A table tells what came out; the exit status is 0 if all tests passed.
+of ranks, in shared and in process mode (with --ranks tcp: by TCP). A table tells what came out; the exit status is 0
+if all tests passed.
 
     run_mpi4py.py --prefix PREFIX [-n 1,2,3,5] [--ranks shared,process] [--local-once]
                   [-- arguments of mpi4py's test/main.py]
@@ -204,7 +205,9 @@ def main() -> int:
     default = Path(os.environ.get("VOLLEY_PREFIX") or sys.prefix)
     parser.add_argument("--prefix", type=Path, default=default, help="where the library is installed (%(default)s)")
     parser.add_argument("-n", default="1,2,3,5", help="numbers of ranks (%(default)s)")
-    parser.add_argument("--ranks", default="shared,process", help="how ranks run; tcp: as they like, with messages by TCP (%(default)s)")
+    parser.add_argument(
+        "--ranks", default="shared,process", help="how ranks run; tcp: as they like, with messages by TCP (%(default)s)"
+    )
     parser.add_argument(
         "--local-once",
         action="store_true",

@@ -70,7 +70,9 @@ def test_a_receiver_that_computes_wakes_its_sender(
 
 @pytest.mark.parametrize("options", [*(("--ranks", mode) for mode in MODES), TCP])
 @pytest.mark.parametrize("ranks", [2, 3, 5, 8])
-def test_programs_drawn_at_random(ranks: int, options: tuple[str, ...], mpi_program: MpiProgram, mpirun: MpiRun) -> None:
+def test_programs_drawn_at_random(
+    ranks: int, options: tuple[str, ...], mpi_program: MpiProgram, mpirun: MpiRun
+) -> None:
     """Nothing is lost, changed or left waiting. VOLLEY_TEST_SEED repeats a run, VOLLEY_TEST_SECONDS lengthens it."""
     seed = int(os.environ.get("VOLLEY_TEST_SEED", random.SystemRandom().randrange(2**31)))
     seconds = os.environ.get("VOLLEY_TEST_SECONDS", "1.5")

@@ -63,6 +63,11 @@ Unexpected *Messages::find(MatchQueues &queues, int source, int tag) {
     }
 }
 
+bool Messages::reserve(Unexpected &message) {
+    if (message.rendezvous) message.rendezvous->claim(RendezvousState::taken);
+    return !message.is_cancelled();
+}
+
 void Messages::discard(Unexpected &message) {
     if (message.rendezvous) SharedMemory::release(*message.rendezvous);
     if (message.tcp_number != 0)

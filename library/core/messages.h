@@ -45,6 +45,8 @@ class Messages {
 
     /// The first message that matches, or nullptr.
     Unexpected *find(MatchQueues &queues, int source, int tag);
+    /// For a matched probe: the message will be received, and its sender cannot take it back. False if it just has.
+    bool reserve(Unexpected &message);
     /// Drops a message nobody will receive.
     void discard(Unexpected &message);
 

@@ -35,7 +35,9 @@ bool take(const Address &from, MPI_Message *message, Completion &completion) {
         *message = MPI_MESSAGE_NO_PROC;
         return true;
     }
-    Unexpected *found = find_message(from, completion);
+    Unexpected *found;
+    do found = find_message(from, completion);
+    while (found && !messages.reserve(*found)); // its sender has just taken it back
     if (!found) return false;
     found->queues->remove(*found);
     found->communicator = &from.communicator;

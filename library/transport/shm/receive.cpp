@@ -125,6 +125,7 @@ bool SharedMemory::fetch(Receive &receive, int source, int tag, Rendezvous &rend
     for (;;) {
         RendezvousState state = rendezvous.state.load(std::memory_order_acquire);
         if (state == RendezvousState::open && rendezvous.claim(RendezvousState::taken)) break;
+        if (state == RendezvousState::taken) break; // a matched probe claimed it
         if (state == RendezvousState::cancelled) {
             release(rendezvous);
             return false;

@@ -104,6 +104,32 @@ void cancelled_send() {
 }
 
 /// A synchronous send is not complete before its receive has begun.
+/// A message that a matched probe has taken cannot be taken back any more.
+void cancelled_after_matched_probe(int bytes) {
+    if (world_size < 2 || world_rank > 1) return;
+    auto data = message(0, bytes, static_cast<std::size_t>(bytes));
+    if (world_rank == 0) {
+        MPI_Request request;
+        MPI_Status status;
+        int cancelled;
+        MPI_Issend(data.data(), bytes, MPI_BYTE, 1, 1, MPI_COMM_WORLD, &request);
+        MPI_Recv(nullptr, 0, MPI_BYTE, 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Cancel(&request);
+        MPI_Send(nullptr, 0, MPI_BYTE, 1, 3, MPI_COMM_WORLD);
+        MPI_Wait(&request, &status);
+        MPI_Test_cancelled(&status, &cancelled);
+        CHECK(!cancelled);
+    } else {
+        MPI_Message matched;
+        std::vector<unsigned char> received(data.size());
+        MPI_Mprobe(0, 1, MPI_COMM_WORLD, &matched, MPI_STATUS_IGNORE);
+        MPI_Send(nullptr, 0, MPI_BYTE, 0, 2, MPI_COMM_WORLD);
+        MPI_Recv(nullptr, 0, MPI_BYTE, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Mrecv(received.data(), bytes, MPI_BYTE, &matched, MPI_STATUS_IGNORE);
+        CHECK(received == data);
+    }
+}
+
 void synchronous() {
     int value = world_rank, got = -1, flag = 0;
     MPI_Request request;
@@ -290,6 +316,7 @@ int main(int argc, char **argv) {
     for (int bytes : {8, 1000, 5000, 100000}) truncation(bytes);
     cancelled_receive();
     cancelled_send();
+    for (int bytes : {1, 100000}) cancelled_after_matched_probe(bytes);
     synchronous();
     for (int bytes : {0, 1, 100, 4096, 5000, 100000, 2000000}) head_to_head(bytes);
     persistent();

@@ -45,7 +45,7 @@ struct CommunicatorPage {
 };
 
 /// Entries that wait to be matched, in all communicators, and what it took to find them (core/matching.h).
-struct LedgerQueue {
+struct QueueStatistics {
     std::atomic<std::uint32_t> length;
     std::atomic<std::uint32_t> high_watermark; ///< the greatest length so far
     std::atomic<std::uint64_t> searches;       ///< that had to step over an entry; the first was not the one
@@ -54,8 +54,8 @@ struct LedgerQueue {
 
 struct alignas(cache_line) StatusPage {
     std::atomic<std::int32_t> thread_level; ///< as MPI_Query_thread gives it
-    LedgerQueue posted;                     ///< receives that wait for messages
-    LedgerQueue unexpected;                 ///< messages that wait for receives; those beyond 64 are only counted
+    QueueStatistics posted;                     ///< receives that wait for messages
+    QueueStatistics unexpected;                 ///< messages that wait for receives; those beyond 64 are only counted
     alignas(cache_line) std::array<UnexpectedEntry, 64> messages;
     CommunicatorPage communicators;
 };

@@ -55,7 +55,7 @@ class Engine {
     bool available = false;
     Lock lock; ///< held inside every call if thread_level is MPI_THREAD_MULTIPLE
 
-    /// One round: looks at all rings, moves pending sends and registered operations. True if anything moved.
+    /// One round: looks at all transports, moves pending sends and registered operations. True if anything moved.
     bool progress();
 
     /// Looks, and once more after a round of progress: for calls that do not wait.

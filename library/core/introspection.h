@@ -58,15 +58,15 @@ class Introspection {
         counter.store(sum, std::memory_order_relaxed);
         return sum;
     }
-    static void lengthen(LedgerQueue &queue) {
+    static void lengthen(QueueStatistics &queue) {
         const std::uint32_t length = add(queue.length, 1u);
         if (length > queue.high_watermark.load(std::memory_order_relaxed)) [[unlikely]]
             queue.high_watermark.store(length, std::memory_order_relaxed);
     }
-    static void shorten(LedgerQueue &queue) {
+    static void shorten(QueueStatistics &queue) {
         add(queue.length, -1u);
     }
-    static void searched(LedgerQueue &queue, std::uint64_t steps) {
+    static void searched(QueueStatistics &queue, std::uint64_t steps) {
         add(queue.searches, std::uint64_t{1});
         add(queue.steps, steps);
     }

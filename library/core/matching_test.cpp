@@ -311,7 +311,7 @@ TEST(Matching, MemoryGoesWithTheQueue) {
 
 TEST(Matching, LengthsAndTheirHighWaterMarksAreTold) {
     MatchQueues queues(context), others(context + 2);
-    const LedgerQueue &posted = introspection.book().posted;
+    const QueueStatistics &posted = introspection.book().posted;
     const std::uint32_t length = posted.length, high_watermark = posted.high_watermark;
     std::vector<Receive> receives(high_watermark + 2);
     for (std::size_t i = 0; i < receives.size(); i++) {

@@ -9,7 +9,7 @@
 
 namespace volley {
 
-/// Which transport carries a message follows from its receiver; none but the first looks further.
+/// Shared memory is asked first; it hands on what it has no way for (start_elsewhere).
 class Messages {
   public:
     /// Once the process has its place on its node.

@@ -211,7 +211,12 @@ std::string tasks_table(const Snapshot &snapshot) {
                    text_of_any(fields, [](const TaskFields &one) { return one.communicator; }),
                    number_text(fields.count), fields.datatype, fields.seconds ? duration(*fields.seconds) : ""});
     }
-    return table.text();
+    std::string text = table.text();
+    for (const RankView &rank : snapshot.ranks)
+        if (rank.lost_wake_ups > 0)
+            text += "rank " + std::to_string(rank.rank) + " was not woken in time " +
+                    std::to_string(rank.lost_wake_ups) + " times: this is an error of Volley\n";
+    return text;
 }
 
 std::string messages_table(const Snapshot &snapshot, bool all) {
@@ -266,6 +271,7 @@ void write_tasks(Json &json, const Snapshot &snapshot) {
         json.member("unexpected_messages", rank.unexpected.length);
         write_queue(json, "posted_receive_queue", rank.posted);
         write_queue(json, "unexpected_message_queue", rank.unexpected);
+        json.member("lost_wake_ups", rank.lost_wake_ups);
         json.member("placement", rank.placement == Placement::shared ? "shared" : "process");
         json.member("space", rank.space);
         json.member("program_base", rank.program_base);

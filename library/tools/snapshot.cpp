@@ -109,6 +109,7 @@ class Look {
         rank.space = record.space;
         rank.program_base = record.program_base;
         rank.interpreter_base = record.interpreter_base;
+        rank.lost_wake_ups = record.lost_wake_ups.load(relaxed);
         const CallStatus &call_status = record.call_status;
         rank.function = call_status.function.load(relaxed);
         rank.wait = wait_of(call_status);
@@ -156,7 +157,7 @@ class Look {
             rank.doing = state == RankState::started ? Doing::before_mpi : Doing::computing;
     }
 
-    static QueueView queue_of(const LedgerQueue &queue) {
+    static QueueView queue_of(const QueueStatistics &queue) {
         return {.length = queue.length.load(relaxed),
                 .high_watermark = queue.high_watermark.load(relaxed),
                 .searches = queue.searches.load(relaxed),

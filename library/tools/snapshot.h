@@ -55,7 +55,7 @@ struct CommunicatorView {
     std::string name;
 };
 
-/// As in LedgerQueue.
+/// As in QueueStatistics.
 struct QueueView {
     std::uint32_t length = 0, high_watermark = 0;
     std::uint64_t searches = 0, steps = 0;
@@ -86,7 +86,8 @@ struct RankView {
     QueueView posted;     ///< receives that wait for messages
     QueueView unexpected; ///< messages that wait for receives; not all may be among the job's messages
     std::vector<CommunicatorView> communicators;
-    std::uint64_t traffic = 0; ///< changes with each message that comes
+    std::uint32_t lost_wake_ups = 0; ///< wait/sleep.h
+    std::uint64_t traffic = 0;       ///< changes with each message that comes
 
     bool runs() const {
         return doing != Doing::ended && doing != Doing::not_started;

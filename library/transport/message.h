@@ -3,14 +3,19 @@
 ///
 /// A transport brings the bytes of a Send to the process it goes to, and tells matching there of what arrives. Matching
 /// knows which Receive takes it, and does not know how it came. Both sides call plain functions: the ones declared in
-/// this file are what transports call above themselves (core/messages.cpp defines them). What every transport offers:
+/// this file are what transports call above themselves (core/messages.cpp defines them). What a transport offers, each
+/// with what it needs to find a message of its own again:
 ///
 ///     start(Send &)              begins it; sent() when the caller may use the buffer again
 ///     cancel(Send &)             takes it back, if its receive has not begun
 ///     fetch(Receive &, ...)      brings the data of a message that was only announced; received() when it is there
-///     discard(...)               an announced message that nobody will receive
+///     release(...), drop(...)    an announced message that nobody will receive
 ///     progress()                 one round; true if anything moved
-///     is_idle()                  nothing of this rank is under way
+///     all_placed() or all_written(), all_delivered()
+///                                for the end: nothing waits to be sent; nothing waits to be received
+///
+/// Shared memory comes first, since its way must cost nothing more: a send that finds no ring to its receiver is handed
+/// on (start_elsewhere). It also sends small messages at once, and helps a call that waits for one send (attend).
 #pragma once
 
 #include "layout/copy.h"

@@ -2,9 +2,9 @@
 /// What sender and receiver share about a message that is only announced by the ring: where its data lies, who
 /// copies it, and when that is done.
 ///
-/// The sender makes it, in its own pool in the arena, and has it back once `state` is done or discarded. Life:
+/// The sender makes it, in its own pool in the arena, and has it back once `state` is done. Life:
 ///
-///     open ──receiver claims──> taken ──copied──> done
+///     open ──receiver, or its matched probe, claims──> taken ──copied──> done
 ///       │                         └─ both copy ─> shared ──all copied──> done
 ///       │                         └─ cannot read ─> wanted ──sender fills a block──> provided ──copied──> done
 ///       │                                             └─ no room for all ─> piece ──copied, the last──> done
@@ -12,14 +12,14 @@
 ///       │                                                              copied   sender fills the block again
 ///       │                                                                   v   │
 ///       │                                                                taken_piece
-///       ├──sender claims──> moving ──sender has copied it to a block of the arena──> buffered ──copied──> done
+///       ├──sender claims──> pipelining ──sender has copied it to a block of the arena──> buffered ──copied──> done
 ///       │                            (the receiver may follow it there)
 ///       └──sender cancels──> cancelled ──receiver meets it──> done
 ///
 /// A sender looks at a few of its rendezvous in each round of progress. Of the others it is told, as soon as they want
 /// something of it or are done: rounds cost what is active, not what is under way.
 ///
-/// A rendezvous may be moving from the start. Else the claim (a compare-and-swap from open) decides: after the
+/// A rendezvous may be pipelining from the start. Else the claim (a compare-and-swap from open) decides: after the
 /// receiver's, the sender's buffer stays untouched until done; after the sender's, the receiver never looks at that
 /// buffer. So a sender whose receiver is late can take its message away into the arena and go on.
 #pragma once
@@ -66,7 +66,7 @@ constexpr std::int64_t chunk_of(std::int64_t bytes) {
 
 /// Two lines, of which the receiver reads both, lie where processors fetch lines in pairs.
 struct alignas(2 * cache_line) Rendezvous {
-    // Written by the sender before it announces the rendezvous, or before it stores moved, buffered or provided.
+    // Written by the sender before it announces the rendezvous, or before it stores buffered, piece or provided.
     std::uint64_t address; ///< of the data: the sender's buffer, or a block of the arena
     std::uint64_t plan;    ///< address of the sender's DatatypePlan; 0: one block of memory
     std::int64_t count;    ///< elements of that plan
@@ -82,7 +82,7 @@ struct alignas(2 * cache_line) Rendezvous {
     alignas(cache_line) std::atomic<RendezvousState> state;
     std::uint32_t quick; ///< written by the receiver before it stores done, if watched
     std::uint32_t kept;  ///< the same, if buffered: the receiver keeps the block
-    /// While moving: so many bytes are in the arena, where `address` says. The receiver may copy them on already.
+    /// While pipelining: so many bytes are in the arena, where `address` says. The receiver may copy them on already.
     /// Of a piece: where it ends in the message.
     std::atomic<std::int64_t> pipelined;
 

@@ -47,7 +47,7 @@ def test_messages_that_both_ranks_copy_one_behind_the_other(
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("ranks", [2, 3])
-def test_blocks_of_relayed_messages_are_used_again(
+def test_blocks_of_pipelined_messages_are_used_again(
     ranks: int, mode: str, mpi_program: MpiProgram, mpirun: MpiRun
 ) -> None:
     limits = ("VOLLEY_EAGER_LIMIT", 64, "-genv", "VOLLEY_PIPELINE_LIMIT", 1000000)

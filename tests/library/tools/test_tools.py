@@ -207,6 +207,7 @@ def test_how_messages_were_matched(mode: str, tools: Tools) -> None:
         assert 3 + 1 + 2 <= first["unexpected_message_queue"]["steps"] <= 3 + 1 + 2 + 5
         assert first["posted_receives"] == 1
         assert first["posted_receive_queue"]["high_watermark"] >= 1
+        assert [rank["lost_wake_ups"] for rank in found["ranks"]] == [0, 0]
 
 
 def test_no_messages(tools: Tools) -> None:

@@ -2,40 +2,42 @@
  *
  * The life of a rendezvous (rendezvous.h, core/send.cpp, core/receive.cpp) under x86's memory model, for Spin:
  *
- *     spin -a rendezvous.pml && cc -O2 -DSAFETY -DCOLLAPSE -o pan pan.c && ./pan -m200000
- *                                                                         (no deadlock, no assertion fails)
+ *     spin -a -DMESSAGES=1 rendezvous.pml && cc -O2 -DSAFETY -DCOLLAPSE -o pan pan.c && ./pan -m200000
+ *     spin -a -DNONBLOCKING rendezvous.pml ...   two messages, no blocking calls, none moves from the start: seconds
+ *     spin -a rendezvous.pml ...                 two messages, all of it: half a minute, 1 GB
+ *                                                (no deadlock, no assertion fails)
  *
- * With one of these after `spin -a` it must find an error:
+ * With one of these, and two messages, it must find an error:
  *
  *     -DTOUCHES_LATE       the receiver writes to the rendezvous after it has stored done
  *     -DLEAVES_EARLY       the sender has helped to copy, and goes on though the receiver has not said done
- *     -DFORGETS_HELPER     the receiver says done when it has no chunk left, though the sender still copies one
+ *     -DFORGETS_HELPER     the receiver says done when no chunk is left, though the sender may still copy one
  *     -DNO_CLAIM           the sender takes its message away by a load and a store, not by compare-and-swap
  *     -DCANCELS_UNCLAIMED  it cancels in that way
- *     -DFOLLOWS_TOO_FAR    the receiver copies more of a moving message than the sender says is there
+ *     -DFOLLOWS_TOO_FAR    the receiver copies more of a moving message than its sender says is there
  *     -DNO_WAKE            the receiver wakes nobody when it has taken a piece
  *     -DTOLD_EARLY         the receiver pushes on the attention stack before it stores the state
- *     -DREADS_NEXT_LATE    the sender reads the link of that stack after it has looked after the rendezvous
- *     -DSTAYS_UNSEEN       a send that there was no memory for is not looked at from then on
+ *     -DREADS_NEXT_LATE    the sender reads the link of that stack after it has given the rendezvous back
+ *     -DSTAYS_UNSEEN       a send that there was no memory for, and that is told of, is not looked at from then on
  *     -DNO_BARRIER         sleepers do not empty the other's store buffer
  *
- * A sender starts MESSAGES messages to one receiver, each of UNITS units (a chunk, a piece or what is pipelined at
- * once), and may wait for each before it starts the next. It chooses for each: a blocking call or not; synchronous or
- * not; whether the receiver can dereference, asks the kernel or can do neither; whether it moves from the start; whether
- * the sender polls or is told; whether it takes the message away or cancels it if it is still open, at any time. A
- * receiver takes them in order, as late as it likes. Memory in the arena is there or not as Spin likes, but for
- * the reserve, which one message has at a time. There are RENDEZVOUS to use again. Nobody's sleep has a time limit.
+ * A sender starts MESSAGES messages to one receiver, each of UNITS units (a chunk, a piece, or what is pipelined at
+ * once), and may wait for each before it starts the next. Each is sent by a blocking call or not, looked at or told of,
+ * and moves from the start (then it may be synchronous) or not. While it is open, the sender may take it away or cancel
+ * it at any time. The receiver takes them in order, as late as it likes. It may copy alone, together with a sender that
+ * waits, or be refused by the kernel, as may the sender that helps. Memory of the arena is there or not, whenever it is
+ * asked for, but for the reserve, which one message has at a time. Nobody's sleep has a time limit.
  *
- * Checked: nobody waits for ever; each unit comes once, from memory that holds it, and while send and receive are
- * under way; nobody but its sender touches a rendezvous that is free or given out again; a message is delivered or
- * cancelled, and not both; blocks of the arena are given back once.
+ * Checked: nobody waits for ever; each unit comes once, from memory that holds it, while send and receive are under
+ * way; only its sender touches a rendezvous that is free or given out again; a message is delivered or cancelled, and
+ * not both; a block of the arena is given back once, by its sender or by the receiver that keeps it.
  *
- * The stores that wait in a store buffer are those to `state` and to the ring: others go to memory before them (data,
- * what describes it) or empty the buffer (attention, claims, chunks). Those others are seen at once here, which is
- * the worst case: seen later than the store that follows, they cannot be.
+ * Only stores to `state` and to the ring wait in a store buffer here. All others come before one of these or before a
+ * locked instruction, which empties it, and are not looked at before that has been seen: they reach memory at once,
+ * the worst case for who still uses what they overwrite.
  *
- * Left out: a full ring (room.pml), messages too long for their receive, several receivers of one sender, one process
- * that sends to itself, other threads, and how long anything takes.
+ * Left out: a full ring (room.pml), messages too long for their receive, several receivers that push on one attention
+ * stack, a process that sends to itself, other threads, and how long anything takes.
  */
 #ifndef MESSAGES
 #define MESSAGES 2
@@ -91,6 +93,7 @@ bit has_block[MESSAGES];      /* of the arena */
 byte in_block_from[MESSAGES]; /* the units that lie there */
 byte in_block_to[MESSAGES];
 
+/* for drain_one, within one step */
 hidden byte which;
 hidden mtype what;
 
@@ -150,7 +153,8 @@ end:
     od
 }
 
-/* A step (atomic) is a look at memory, and what follows without another. */
+/* A step is a look at memory and what follows without another. What is over is cleared, so that there are fewer
+ * states. */
 
 /* ------------------------------------------------------------------------------------------------- the sender */
 
@@ -160,7 +164,7 @@ inline finish_send(m) {
     sent[m] = 1
 }
 
-/* Nothing more to do about a message. Variables are cleared so that there are fewer states. */
+/* Nothing more to do about a message. */
 inline idle() {
     does = 0;
     m = 0;
@@ -194,7 +198,7 @@ inline collect(r) {
     give_out_again(r)
 }
 
-/* Looks after a send, and says what that `does`; `moves`: does it. */
+/* Looks after a send, and says what it `does` next, if anything, and whether it `moves`. */
 inline check(m, r) {
     moves = 1;
     if
@@ -225,10 +229,10 @@ inline check(m, r) {
         fi
     :: state_seen(SENDER, r) == wanted ->
         if
-        :: does = to_arena; then = is_provided
-        :: in_pieces[m] = 1; does = next_piece
-        :: reserve_is_free -> reserve_is_free = 0; has_reserve[m] = 1; in_pieces[m] = 1; does = next_piece
         :: !reserve_is_free -> moves = 0
+        :: reserve_is_free -> reserve_is_free = 0; has_reserve[m] = 1; in_pieces[m] = 1; does = next_piece
+        :: in_pieces[m] = 1; does = next_piece
+        :: does = to_arena; then = is_provided
         fi;
         has_block[m] = moves
     :: state_seen(SENDER, r) == taken_piece -> does = next_piece
@@ -259,7 +263,9 @@ active proctype sender() {
         m = started;
         started++;
         if
+#ifndef NONBLOCKING
         :: waits[m] = 1; waiting = 1
+#endif
         :: waiting = 0
         :: waiting = 1
         fi;
@@ -280,12 +286,13 @@ active proctype sender() {
         rendezvous_of[m] = r;
         is_outstanding[m] = 1;
         if
-        :: notifies[r] = 0
         :: !waits[m] -> notifies[r] = 1
+        :: notifies[r] = 0
         fi;
         /* nobody sees it yet */
         if
         :: state[r] = open
+#ifndef NONBLOCKING
         :: state[r] = pipelining;
             does = to_arena;
             then = buffered;
@@ -293,11 +300,12 @@ active proctype sender() {
             :: keeps_block[m] = 1 /* it is synchronous */
             :: skip
             fi
+#endif
         fi;
         stores[SENDER] ! RING, 0
     }
-        wake(SENDER, RECEIVER);
         atomic {
+            wake(SENDER, RECEIVER);
             if
             :: !does -> m = 0; r = 0
             :: else
@@ -310,23 +318,20 @@ active proctype sender() {
 
     /* A round of progress: those it looks at, */
     :: atomic {
-        !does && phase == looking && at < started ->
-        m = at;
-        r = rendezvous_of[m];
-        at++;
+        !does && phase == looking ->
+        do
+        :: at < started && (!is_outstanding[at] || notifies[rendezvous_of[at]]) -> at++
+        :: else -> break
+        od;
         if
-        :: is_outstanding[m] && !notifies[r] -> check(m, r)
-        :: else
-        fi;
-        end_check()
-    }
-    :: d_step {
-        !does && phase == looking && at == started ->
-        at = 0;
-        phase = heeding;
-        if
-        :: attention != 0 -> drain(SENDER); told = attention; attention = 0; moved = 1
-        :: else
+        :: at < started -> m = at; r = rendezvous_of[m]; at++; check(m, r); end_check()
+        :: else ->
+            at = 0;
+            phase = heeding;
+            if
+            :: d_step { attention != 0 -> drain(SENDER); told = attention; attention = 0; moved = 1 }
+            :: else -> phase = idling
+            fi
         fi
     }
     /* those it is told of, */
@@ -356,38 +361,39 @@ active proctype sender() {
 #endif
         end_check()
     }
-    :: atomic { !does && phase == heeding && told == 0 -> phase = idling }
     /* and what a call that waits does besides, at some time. */
     :: atomic {
-        !does && phase == idling && at < started ->
-        m = at;
-        r = rendezvous_of[m];
-        at++;
+        !does && (phase == heeding && told == 0 || phase == idling) ->
+        phase = idling;
+        do
+        :: at < started && !is_outstanding[at] -> at++
+        :: else -> break
+        od;
         if
-        :: is_outstanding[m] && state_seen(SENDER, r) == open ->
+        :: at < started ->
+            m = at;
+            r = rendezvous_of[m];
+            at++;
             if
-            :: does = claim; then = pipelining
-            :: !waits[m] -> does = claim; then = cancelled
+            :: state_seen(SENDER, r) == open -> does = claim; then = pipelining
+            :: state_seen(SENDER, r) == open && !waits[m] -> does = claim; then = cancelled
             :: idle()
             fi
-        :: else -> idle()
-        fi
-    }
-    :: atomic {
-        !does && phase == idling && at == started ->
-        at = 0;
-        phase = starting;
-        if
-        :: moved || sent[started - 1] -> sleeping[SENDER] = 0; announced_sleep = 0; moved = 0
         :: else ->
+            at = 0;
+            phase = (started < MESSAGES -> starting : looking);
             if
-            :: started < MESSAGES && !waiting
-            :: else -> phase = sleeping_next
+            :: moved || sent[started - 1] -> sleeping[SENDER] = 0; announced_sleep = 0; moved = 0
+            :: else ->
+                if
+                :: started < MESSAGES && !waiting
+                :: else -> phase = sleeping_next
+                fi
+            fi;
+            if
+            :: started == MESSAGES && sent[0] && sent[MESSAGES - 1] -> break
+            :: else
             fi
-        fi;
-        if
-        :: started == MESSAGES && sent[0] && sent[MESSAGES - 1] -> break
-        :: else
         fi
     }
     :: !does && phase == sleeping_next ->
@@ -395,15 +401,14 @@ active proctype sender() {
         :: !announced_sleep -> announce_sleep(SENDER, RECEIVER); announced_sleep = 1
         :: else -> atomic { woken[SENDER] -> sleeping[SENDER] = 0; announced_sleep = 0 }
         fi;
-        phase = starting
+        phase = looking
 
     /* copy_to_arena. In the end the send is complete, unless it is synchronous and its receive may not have begun. */
     :: does == to_arena ->
-        atomic { has_block[m] = 1; in_block_from[m] = 0; in_block_to[m] = 0 }
         do
         :: atomic {
-            in_block_to[m] < UNITS ->
             assert(!sent[m]);
+            has_block[m] = 1;
             in_block_to[m]++;
             if
             :: in_block_to[m] < UNITS -> pipelined[r] = in_block_to[m]
@@ -411,8 +416,8 @@ active proctype sender() {
             fi
         }
         od;
-        wake(SENDER, RECEIVER);
         atomic {
+            wake(SENDER, RECEIVER);
             if
             :: keeps_block[m]
             :: else -> is_buffered[r] = 1; finish_send(m)
@@ -423,9 +428,7 @@ active proctype sender() {
 
     :: does == help ->
         do
-        :: d_step {
-            claim_chunk(SENDER, r, chunk)
-        }
+        :: d_step { claim_chunk(SENDER, r, chunk) }
             if
             :: chunk == UNITS -> break
             :: d_step { chunk < UNITS -> assert(!sent[m] && !received[m]); got[m * UNITS + chunk]++; chunks++ }
@@ -453,8 +456,7 @@ active proctype sender() {
             in_block_to[m] = pipelined[r];
             store_state(SENDER, r, piece)
         }
-        wake(SENDER, RECEIVER);
-        atomic { idle() }
+        atomic { wake(SENDER, RECEIVER); idle() }
 
     /* attend, or cancel */
     :: does == claim ->
@@ -462,10 +464,10 @@ active proctype sender() {
             does = 0;
             if
 #ifdef NO_CLAIM
-            :: then == pipelining -> store_state(SENDER, r, pipelining); does = to_arena
+            :: then == pipelining -> state[r] = pipelining; does = to_arena
 #endif
 #ifdef CANCELS_UNCLAIMED
-            :: then == cancelled -> store_state(SENDER, r, cancelled); given_up[m] = 1
+            :: then == cancelled -> state[r] = cancelled; given_up[m] = 1
 #endif
             :: else ->
                 d_step {
@@ -506,11 +508,18 @@ inline copy_unit(m, r, unit) {
     got[m * UNITS + unit]++
 }
 
-/* Out of a block. */
-inline copy_unit_of_block(m, r, unit) {
-    touch(m, r);
-    assert(has_block[m] && in_block_from[m] <= unit && unit < in_block_to[m] && !received[m]);
-    got[m * UNITS + unit]++
+/* Out of a block: from `unit` until `there`. */
+inline copy_out(m, r) {
+    d_step {
+        touch(m, r);
+        do
+        :: unit < there ->
+            assert(has_block[m] && in_block_from[m] <= unit && unit < in_block_to[m] && !received[m]);
+            got[m * UNITS + unit]++;
+            unit++
+        :: else -> break
+        od
+    }
 }
 
 inline keep_block(m, r) {
@@ -522,17 +531,15 @@ inline keep_block(m, r) {
 
 active proctype receiver() {
     byte came, m, r, unit, there, mine, next;
-    bit is_told, moving, announced_sleep, is_fetching, is_fetched[MESSAGES];
+    bit is_told, moving, announced_sleep, is_fetched[MESSAGES];
     mtype seen, then; /* `then`: what to hand the rendezvous over with */
 
     do
-    :: atomic { !then && !is_fetching && came == MESSAGES && !is_fetched[0] && !is_fetched[MESSAGES - 1] -> break }
-    :: atomic { !then && !is_fetching && fetchable(0) -> m = 0; is_fetching = 1 }
-    :: atomic { !then && !is_fetching && fetchable(MESSAGES - 1) -> m = MESSAGES - 1; is_fetching = 1 }
+    :: atomic { !then && came == MESSAGES && !is_fetched[0] && !is_fetched[MESSAGES - 1] -> break }
 
     /* Nothing to do. */
     :: atomic {
-        !then && !is_fetching && (came < MESSAGES || is_fetched[0] || is_fetched[MESSAGES - 1]) && announced == came &&
+        !then && (came < MESSAGES || is_fetched[0] || is_fetched[MESSAGES - 1]) && announced == came &&
         !fetchable(0) && !fetchable(MESSAGES - 1) ->
         skip
     }
@@ -542,7 +549,7 @@ active proctype receiver() {
         fi
 
     /* deliver */
-    :: atomic { !then && !is_fetching && announced > came -> m = came; r = rendezvous_of[m]; came++ }
+    :: atomic { !then && announced > came -> m = came; r = rendezvous_of[m]; came++ }
         do
         :: atomic {
             touch(m, r);
@@ -581,10 +588,7 @@ active proctype receiver() {
                     there = UNITS
 #endif
                 }
-                do
-                :: d_step { unit < there -> copy_unit_of_block(m, r, unit); unit++ }
-                :: unit >= there -> break
-                od
+                copy_out(m, r)
             :: else -> break
             od;
 #ifndef TOUCHES_LATE
@@ -640,15 +644,16 @@ active proctype receiver() {
 
         :: seen == taken ->
             /* It copies all, or cannot. */
-            then = done;
-            do
-            :: unit < UNITS && then == done ->
-                if
-                :: then = wanted
-                :: d_step { copy_unit(m, r, unit); unit++ }
-                fi
-            :: else -> break
-            od
+            if
+            :: then = wanted
+            :: d_step {
+                then = done;
+                do
+                :: unit < UNITS -> copy_unit(m, r, unit); unit++
+                :: else -> break
+                od
+            }
+            fi
         fi;
         atomic {
             unit = 0;
@@ -670,20 +675,19 @@ active proctype receiver() {
 
     /* continue_fetches: one that its sender has provided, or a piece of it */
     :: atomic {
-        is_fetching ->
-        is_fetching = 0;
+        !then && (fetchable(0) || fetchable(MESSAGES - 1)) ->
+        if
+        :: fetchable(0) -> m = 0
+        :: fetchable(MESSAGES - 1) -> m = MESSAGES - 1
+        fi;
         r = rendezvous_of[m];
-        touch(m, r);
         if
         :: state[r] == piece -> unit = copied[r]; there = pipelined[r]
-        :: else -> unit = 0; there = UNITS
+        :: else -> there = UNITS
         fi
     }
-        do
-        :: d_step { unit < there -> copy_unit_of_block(m, r, unit); unit++ }
-        :: else -> break
-        od;
         atomic {
+            copy_out(m, r);
             if
             :: unit == UNITS -> is_fetched[m] = 0; then = done
             :: else -> then = taken_piece
@@ -721,22 +725,22 @@ active proctype receiver() {
             next = 0
         :: else -> atomic { touch(m, r); store_state(RECEIVER, r, then) }
         fi;
+        atomic {
 #ifdef NO_WAKE
-        if
-        :: then == taken_piece
-        :: else -> wake(RECEIVER, SENDER)
-        fi;
+            if
+            :: then == taken_piece
+            :: else -> wake(RECEIVER, SENDER)
+            fi;
 #else
-        wake(RECEIVER, SENDER);
+            wake(RECEIVER, SENDER);
 #endif
 #ifdef TOUCHES_LATE
-        if
-        :: seen == pipelining || seen == buffered -> keep_block(m, r)
-        :: else
-        fi;
+            if
+            :: seen == pipelining || seen == buffered -> keep_block(m, r)
+            :: else
+            fi;
 #endif
-        /* finish */
-        atomic {
+            /* finish */
             if
             :: then == done && seen != cancelled ->
                 assert(!given_up[m]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The life of a rendezvous (rendezvous.h, core/send.cpp, core/receive.cpp) under x86's memory model, for Spin:
+ * The life of a rendezvous (rendezvous.h, send.cpp, receive.cpp) under x86's memory model, for Spin:
  *
  *     spin -a -DMESSAGES=1 rendezvous.pml && cc -O2 -DSAFETY -DCOLLAPSE -o pan pan.c && ./pan -m200000
  *     spin -a -DNONBLOCKING rendezvous.pml ...   two messages, no blocking calls, none moves from the start: seconds

@@ -3,6 +3,7 @@
 
 import shutil
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,9 @@ import pytest
 LIBRARY = Path(__file__).parents[2] / "library"
 
 
-def errors_found(model: Path, folder: Path, *defines: str) -> int:
+def errors_found(model: Path, folder: Path, *defines: str, speed: str = "-O1") -> int:
     subprocess.run(["spin", *defines, "-a", str(model)], cwd=folder, check=True, capture_output=True)
-    subprocess.run(["cc", "-O2", "-w", "-DSAFETY", "-DCOLLAPSE", "-o", "pan", "pan.c"], cwd=folder, check=True)
+    subprocess.run(["cc", speed, "-w", "-DSAFETY", "-DCOLLAPSE", "-o", "pan", "pan.c"], cwd=folder, check=True)
     ended = subprocess.run(["./pan", "-m200000"], cwd=folder, check=True, capture_output=True, text=True)
     assert "max search depth too small" not in ended.stdout
     (line,) = [line for line in ended.stdout.splitlines() if "errors:" in line]
@@ -35,3 +36,66 @@ def test_a_sender_that_waits_for_room_is_woken_and_the_model_would_notice(tmp_pa
     assert errors_found(model, tmp_path) == 0
     for mistake in ("-DNEVER_WAKES", "-DWAKES_SELDOM", "-DNO_BARRIER"):
         assert errors_found(model, tmp_path, mistake) == 1, mistake
+
+
+def unnoticed(model: Path, folder: Path, *mistakes: str) -> list[str]:
+    """The mistakes, options of Spin, with which it finds no error. It would after few states: to compile well would
+    take longer than to search."""
+
+    def is_noticed(mistake: str) -> bool:
+        own_folder = folder / mistake.replace(" ", "")
+        own_folder.mkdir()
+        return errors_found(model, own_folder, *mistake.split(), speed="-O0") == 1
+
+    with ThreadPoolExecutor() as threads:
+        return [
+            mistake for mistake, noticed in zip(mistakes, threads.map(is_noticed, mistakes), strict=True) if not noticed
+        ]
+
+
+@needs_spin
+def test_a_rendezvous_ends_well_and_the_model_would_notice(tmp_path: Path) -> None:
+    model = LIBRARY / "transport" / "shm" / "rendezvous.pml"
+    assert errors_found(model, tmp_path, "-DMESSAGES=1") == 0
+    assert errors_found(model, tmp_path, "-DNONBLOCKING") == 0
+    assert not unnoticed(
+        model,
+        tmp_path,
+        "-DTOUCHES_LATE",
+        "-DLEAVES_EARLY",
+        "-DFORGETS_HELPER",
+        "-DNO_CLAIM",
+        "-DCANCELS_UNCLAIMED",
+        "-DFOLLOWS_TOO_FAR",
+        "-DNO_WAKE",
+        "-DTOLD_EARLY",
+        "-DREADS_NEXT_LATE",
+        "-DSTAYS_UNSEEN -DNONBLOCKING",
+        "-DNO_BARRIER",
+    )
+
+
+@needs_spin
+def test_collective_rounds_keep_apart_and_the_model_would_notice(tmp_path: Path) -> None:
+    model = LIBRARY / "collective" / "round.pml"
+    assert errors_found(model, tmp_path, "-DROUNDS=5") == 0
+    assert errors_found(model, tmp_path, "-DCOUNTED") == 0
+    assert errors_found(model, tmp_path, "-DDIRECT", "-DROUNDS=4") == 0
+    assert errors_found(model, tmp_path, "-DRANKS=3", "-DSPINNING", "-DROUNDS=5") == 0
+    assert not unnoticed(
+        model,
+        tmp_path,
+        "-DNEVER_TELLS",
+        "-DTELLS_SELDOM",
+        "-DTELLS_SILENTLY",
+        "-DCOLLECT_TELLS",
+        "-DPUBLISHES_SILENTLY",
+        "-DREUSES_EARLY",
+        "-DREUSES_EARLY -DCOUNTED",
+        "-DONE_STAGE",
+        "-DLEAVES_EARLY -DDIRECT",
+        "-DLEAVES_EARLY -DCOUNTED",
+        "-DRELEASES_SILENTLY -DCOUNTED",
+        "-DRELEASES_EARLY -DCOUNTED",
+        "-DNO_BARRIER",
+    )

@@ -19,17 +19,17 @@ bool memory_is_used_up = false;
 
 // Of the whole test program, so that one test can have no memory left.
 
-void *operator new(std::size_t bytes) {
+[[gnu::noinline]] void *operator new(std::size_t bytes) {
     void *memory = memory_is_used_up ? nullptr : std::malloc(bytes != 0 ? bytes : 1);
     if (memory == nullptr) throw std::bad_alloc();
     return memory;
 }
 
-void operator delete(void *memory) noexcept {
+[[gnu::noinline]] void operator delete(void *memory) noexcept {
     std::free(memory);
 }
 
-void operator delete(void *memory, std::size_t) noexcept {
+[[gnu::noinline]] void operator delete(void *memory, std::size_t) noexcept {
     std::free(memory);
 }
 

@@ -31,7 +31,7 @@ constexpr std::uint64_t whole_lines(std::uint64_t bytes) {
     return (bytes + cache_line - 1) / cache_line * cache_line;
 }
 
-inline constexpr std::uint64_t arena_magic = 0x59454c4c4f56'05; ///< "VOLLEY", layout 5
+inline constexpr std::uint64_t arena_magic = 0x59454c4c4f56'06; ///< "VOLLEY", layout 6
 inline constexpr std::size_t description_bytes = 64;
 inline constexpr std::size_t secret_bytes = 32;
 
@@ -140,6 +140,8 @@ struct alignas(cache_line) ArenaHead {
     std::uint64_t memory;
     Transport transport;                ///< of all ranks of the job
     unsigned char secret[secret_bytes]; ///< drawn at random: what members of the job show to each other
+    /// Which library the ranks have loaded (init/build_id.h), by the first of them; 0: nobody has come yet.
+    std::atomic<std::uint64_t> library;
     /// Offset of what the ranks' libraries share (transport/job_shared.h); 0 until the first of them has made it.
     alignas(cache_line) std::atomic<std::uint64_t> job_shared;
     /// 0, or 1 + the rank whose end is ending the job; set once, by the launcher or MPI_Abort.

@@ -204,7 +204,14 @@ active [RANKS] proctype rank() {
 
     do
     :: atomic { wakes && (i == me || !sleeping[i]) -> i++; wakes = (i < RANKS); i = (wakes -> i : 0) }
-    :: d_step { wakes && i != me && sleeping[i] -> drain(me); woken[i] = 1; i++; wakes = (i < RANKS); i = (wakes -> i : 0) }
+    :: d_step {
+        wakes && i != me && sleeping[i] ->
+        drain(me);
+        woken[i] = 1;
+        i++;
+        wakes = (i < RANKS);
+        i = (wakes -> i : 0)
+    }
 
     :: d_step { !wakes && goal && is_there -> goal = 0; sleeping[me] = 0 }
 #ifndef SPINNING

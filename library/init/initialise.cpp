@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "init/initialise.h"
 
+#include "init/build_id.h"
+
 #include "boot/error.h"
 #include "boot/join.h"
 #include "core/attribute.h"
@@ -43,6 +45,15 @@ JobShared *find_job_shared(ArenaHead &arena) {
     return arena_pointer<JobShared>(offset);
 }
 
+/// What ranks share has its layout from the library: all of them must have loaded the same one.
+void check_library(ArenaHead &arena) {
+    const std::uint64_t own = build_id();
+    std::uint64_t others = 0;
+    if (own == 0 || arena.library.compare_exchange_strong(others, own) || others == own) return;
+    throw Error("the ranks of this job have loaded different builds of libmpi_abi.so.1: see which one each program "
+                "finds (ldd, LD_LIBRARY_PATH), and let all find the one that belongs to mpiexec");
+}
+
 /// It is the whole job's: set for one program only, it would be ignored.
 void check_transport() {
     if (node.settings.transport.value_or(node.arena->transport) == node.arena->transport) return;
@@ -59,6 +70,7 @@ void join() {
     node.application = place.application;
     node.own = &node.records[place.rank];
     node.settings = read_settings();
+    check_library(*place.arena);
     open_memory();
     check_transport();
     node.job = find_job_shared(*place.arena);

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
-<<<<<<< HEAD
  * The life of a rendezvous (rendezvous.h, send.cpp, receive.cpp) under x86's memory model, for Spin:
-=======
- * The life of a rendezvous (rendezvous.h, send.cpp, receive.cpp) under x86's memory model, for Spin:
->>>>>>> models
  *
  *     spin -a -DMESSAGES=1 rendezvous.pml && cc -O2 -DSAFETY -DCOLLAPSE -o pan pan.c && ./pan -m200000
  *     spin -a -DNONBLOCKING rendezvous.pml ...   two messages, no blocking calls, none moves from the start: seconds

@@ -60,6 +60,7 @@ void share(Rendezvous &rendezvous, const Receive &receive, Count bytes) {
     rendezvous.to_count = destination.count;
     rendezvous.to_bytes = bytes;
     rendezvous.state.store(RendezvousState::shared, std::memory_order_release);
+    node.wake_rank(rendezvous.sender); // a late receiver's sender may sleep by now
 }
 
 /// Both sides copy, chunk by chunk.

@@ -340,6 +340,7 @@ bool SharedMemory::progress() {
 
 void SharedMemory::prepare() {
     channels.prepare(*node.job, node.rank, node.ranks);
+    attention_ = &node.job->inbox(node.rank, node.ranks)->attention;
     queues_.assign(static_cast<std::size_t>(node.ranks), {});
     blocks_kept_.assign(static_cast<std::size_t>(node.ranks), 0);
     reserve_ = reserved_ = arena_allocate_undefined(static_cast<std::size_t>(reserve_bytes));

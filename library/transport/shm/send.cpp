@@ -401,10 +401,9 @@ void SharedMemory::collect(Rendezvous &rendezvous) {
 
 /// Looks after the rendezvous this rank has been told of; true if there were any.
 bool SharedMemory::heed_attention() {
-    std::atomic<std::uint64_t> &first = node.job->inbox(node.rank, node.ranks)->attention;
-    if (first.load(std::memory_order_relaxed) == 0) [[likely]]
+    if (attention_->load(std::memory_order_relaxed) == 0) [[likely]]
         return false;
-    std::uint64_t told = first.exchange(0, std::memory_order_acquire);
+    std::uint64_t told = attention_->exchange(0, std::memory_order_acquire);
     while (told != 0) {
         auto *rendezvous = arena_pointer<Rendezvous>(told);
         told = rendezvous->next_told; // before the rendezvous is given out again

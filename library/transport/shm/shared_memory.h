@@ -105,7 +105,8 @@ class SharedMemory {
     std::vector<int> queued_ranks_;                 ///< ranks whose chain is not empty
     // Sends whose rendezvous are not done. Those that notify (transport/shm/rendezvous.h) are not looked at until told.
     Chain<Send, &Send::outstanding_links> polled_, notifying_;
-    std::size_t looked_at_ = 0; ///< rendezvous in polled_ and buffered_
+    std::atomic<std::uint64_t> *attention_ = nullptr; ///< Inbox::attention, looked at in each round
+    std::size_t looked_at_ = 0;                       ///< rendezvous in polled_ and buffered_
     std::vector<Rendezvous *> free_rendezvous_;
     /// Their messages lie in the arena or are cancelled; the receiver has not come yet. Without those that notify.
     std::vector<Rendezvous *> buffered_;

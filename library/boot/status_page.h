@@ -54,8 +54,8 @@ struct QueueStatistics {
 
 struct alignas(cache_line) StatusPage {
     std::atomic<std::int32_t> thread_level; ///< as MPI_Query_thread gives it
-    QueueStatistics posted;                     ///< receives that wait for messages
-    QueueStatistics unexpected;                 ///< messages that wait for receives; those beyond 64 are only counted
+    QueueStatistics posted;                 ///< receives that wait for messages
+    QueueStatistics unexpected;             ///< messages that wait for receives; those beyond 64 are only counted
     alignas(cache_line) std::array<UnexpectedEntry, 64> messages;
     CommunicatorPage communicators;
 };

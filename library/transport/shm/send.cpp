@@ -192,8 +192,8 @@ void *SharedMemory::allocate_block(const Send &send) {
     return heap_.allocate(static_cast<std::size_t>(send.bytes));
 }
 
-/// Copies the message into that block of the arena, and finishes the send. While it is `pipelining`, the receiver follows;
-/// while it is `wanted`, nobody else touches the rendezvous.
+/// Copies the message into that block of the arena, and finishes the send. While it is `pipelining`, the receiver
+/// follows; while it is `wanted`, nobody else touches the rendezvous.
 void SharedMemory::copy_to_arena(Send &send, void *block, RendezvousState then) {
     Rendezvous &rendezvous = *send.rendezvous;
     TypedBuffer source = source_of(rendezvous);

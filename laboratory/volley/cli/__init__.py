@@ -16,6 +16,7 @@ from rich.markup import escape
 
 from volley import __version__
 from volley.cli import (
+    cluster,
     compare,
     detect,
     explain,
@@ -42,7 +43,21 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for module in (study, systems, tests, report, compare, detect, explain, limits, importing, gdb, selftest, versions):
+for module in (
+    study,
+    cluster,
+    systems,
+    tests,
+    report,
+    compare,
+    detect,
+    explain,
+    limits,
+    importing,
+    gdb,
+    selftest,
+    versions,
+):
     module.register(app)
 
 

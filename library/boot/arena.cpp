@@ -94,7 +94,10 @@ Arena::Arena(int ranks) {
     draw_secret(head_->secret);
     name.copy(head_->job, description_bytes - 1);
     head_->records = page;
-    for (int rank = 0; rank < ranks; ++rank) new (&record(rank)) RankRecord{};
+    for (int rank = 0; rank < ranks; ++rank) {
+        new (&record(rank)) RankRecord{};
+        record(rank).node = settings.node_of(rank);
+    }
     const std::uint64_t end = head_->records + count * sizeof(RankRecord);
     head_->memory = (end + page - 1) / page * page;
     head_->magic.store(arena_magic, std::memory_order_release);

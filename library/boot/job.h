@@ -31,7 +31,7 @@ constexpr std::uint64_t whole_lines(std::uint64_t bytes) {
     return (bytes + cache_line - 1) / cache_line * cache_line;
 }
 
-inline constexpr std::uint64_t arena_magic = 0x59454c4c4f56'06; ///< "VOLLEY", layout 6
+inline constexpr std::uint64_t arena_magic = 0x59454c4c4f56'07; ///< "VOLLEY", layout 7
 inline constexpr std::size_t description_bytes = 64;
 inline constexpr std::size_t secret_bytes = 32;
 
@@ -102,6 +102,7 @@ struct alignas(cache_line) RankRecord {
     Placement placement;
     std::int32_t process;                ///< process id, set by the launcher
     std::int32_t application;            ///< which program of an MPMD job
+    std::int32_t node;                   ///< ranks of equal number share memory
     std::int32_t exit_status;            ///< as waitpid gives it, once state is ended
     std::atomic<std::uint32_t> sleeping; ///< 1 while it waits on `wake` (see wait/)
     /// Which address space it was placed in: ranks of the same number, not 0, share it (there is more than one
@@ -138,7 +139,7 @@ struct alignas(cache_line) ArenaHead {
     std::uint64_t records;            ///< offset of RankRecord[ranks]
     /// Offset of a page from which on, to the end, all is for the ranks (arena/allocator.h). It is zero at first.
     std::uint64_t memory;
-    Transport transport;                ///< of all ranks of the job
+    Transport transport;                ///< between ranks of one node
     unsigned char secret[secret_bytes]; ///< drawn at random: what members of the job show to each other
     /// Which library the ranks have loaded (init/build_id.h), by the first of them; 0: nobody has come yet.
     std::atomic<std::uint64_t> library;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "boot/settings.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <string_view>
@@ -43,6 +44,29 @@ std::optional<Transport> read_transport() {
                 "': it must be auto, shm or tcp, or not be set");
 }
 
+std::vector<std::uint32_t> read_nodes() {
+    const char *text = std::getenv("VOLLEY_NODES");
+    const std::string_view list = text != nullptr ? text : "";
+    std::vector<std::uint32_t> nodes;
+    for (const char *at = list.begin(); at < list.end();) {
+        std::uint32_t ranks = 0;
+        const auto [end, error] = std::from_chars(at, list.end(), ranks);
+        if (error != std::errc() || ranks == 0 || (end != list.end() && (*end != ',' || end + 1 == list.end())))
+            throw Error(std::string("environment variable VOLLEY_NODES is '") + text +
+                        "': it must be numbers of ranks, 1 or more, with commas between, or not be set");
+        nodes.push_back(ranks);
+        at = end == list.end() ? end : end + 1;
+    }
+    return nodes;
+}
+
+/// As they were given.
+std::string text_of(const std::vector<std::uint32_t> &numbers) {
+    std::string text;
+    for (std::uint32_t number : numbers) text += (text.empty() ? "" : ",") + std::to_string(number);
+    return text;
+}
+
 } // namespace
 
 Settings read_settings() {
@@ -54,6 +78,7 @@ Settings read_settings() {
     settings.cpus = read_number<std::uint32_t>("VOLLEY_CPUS", "processors", 1, 65536);
     settings.arena_bytes = read_number("VOLLEY_ARENA_BYTES", "bytes", least_arena_bytes, largest_arena_bytes);
     settings.transport = read_transport();
+    settings.nodes = read_nodes();
     settings.refused_allocation = read_number<std::uint64_t>("VOLLEY_REFUSE", "a block", 0, ~0U).value_or(0);
     return settings;
 }
@@ -73,6 +98,10 @@ std::string Settings::text(bool shared) const {
            "VOLLEY_PIPELINE_LIMIT=" +
            std::to_string(pipeline_limit_to(shared)) +
            "  longer ones up to here go through a block of common memory (bytes); others wait for their receiver\n"
+           "VOLLEY_NODES=" +
+           text_of(nodes) +
+           "  for tests: ranks are taken to be on several hosts, so many on each (the last number for all further "
+           "ones)\n"
            "VOLLEY_REFUSE=" +
            std::to_string(refused_allocation) +
            "  for tests: which block of common memory a rank does not get\n"
@@ -82,6 +111,16 @@ std::string Settings::text(bool shared) const {
                                            : "shm") +
            "  what carries messages between ranks: shm, memory they share; tcp, TCP connections on this host; auto, "
            "what is fastest\n";
+}
+
+std::int32_t Settings::node_of(int rank) const {
+    std::int32_t number = 0;
+    for (auto before = static_cast<std::uint32_t>(rank); !nodes.empty(); number++) {
+        std::uint32_t size = nodes[std::min(static_cast<std::size_t>(number), nodes.size() - 1)];
+        if (before < size) break;
+        before -= size;
+    }
+    return number;
 }
 
 std::uint32_t Settings::usable_cpus() const {

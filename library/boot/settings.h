@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace volley {
 
@@ -36,6 +37,9 @@ struct Settings {
     /// VOLLEY_TRANSPORT: what carries messages between ranks; all of a job have the same. Not set, or "auto": as it is
     /// fastest.
     std::optional<Transport> transport;
+    /// VOLLEY_NODES, for tests: ranks are taken to be on several hosts, so many on each; the last number goes for all
+    /// further ones. Between them messages go by TCP. Empty: one host.
+    std::vector<std::uint32_t> nodes;
     /// VOLLEY_REFUSE, for tests: which block of that memory is refused, of those that a rank asks for; 0: none.
     std::uint64_t refused_allocation = 0;
 
@@ -43,6 +47,9 @@ struct Settings {
     Transport carrier() const {
         return transport.value_or(Transport::shm);
     }
+
+    /// The number of the host that a rank is taken to be on.
+    std::int32_t node_of(int rank) const;
 
     std::uint64_t most_arena_bytes() const {
         return arena_bytes.value_or(generous_arena_bytes);

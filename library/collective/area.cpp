@@ -25,9 +25,13 @@ const bool registered = (Communicator::on_release(depart), true);
 
 CollectiveArea *make_area(const Group &group) {
     int ranks = group.size();
-    if (ranks > 1 && node.arena->transport != Transport::shm) return nullptr; // they have messages only
-    bool direct = std::ranges::all_of(group.world_ranks(),
-                                      [](std::int32_t world_rank) { return node.may_dereference(world_rank); });
+    // All reach all through memory, or else they have messages only.
+    if (!std::ranges::all_of(group.processes(), [](ProcessIndex process) {
+            return processes[process].record != nullptr && processes[process].transport == Transport::shm;
+        }))
+        return nullptr;
+    bool direct =
+        std::ranges::all_of(group.processes(), [](ProcessIndex process) { return node.may_dereference(process); });
     // Rooms and stage are a comfort; half of the arena is for what messages need.
     std::size_t room_bytes = CollectiveArea::room_bytes_for(ranks, direct);
     std::size_t stage_bytes = CollectiveArea::stage_bytes_for(ranks, direct);
@@ -74,17 +78,17 @@ CollectiveRound::CollectiveRound(Communicator &communicator, const WaitingFor &a
         wait_entered(number_ - CollectiveArea::depth + 1);
 }
 
-WaitingFor CollectiveRound::about_round(std::uint64_t number, int world_rank) const {
+WaitingFor CollectiveRound::about_round(std::uint64_t number, ProcessIndex process) const {
     WaitingFor about = about_;
     about.kind = WaitKind::round;
     about.tag = static_cast<int>(number);
-    about.world_peer = world_rank;
+    about.peer_process = process;
     return about;
 }
 
 void CollectiveRound::wake_others() {
     for (int rank = 0; rank < communicator_.size(); ++rank)
-        if (rank != communicator_.rank()) node.wake_rank(communicator_.peer_world_rank(rank));
+        if (rank != communicator_.rank()) node.wake_rank(communicator_.peer_process(rank));
 }
 
 void CollectiveRound::publish() {
@@ -103,7 +107,7 @@ void CollectiveRound::publish() {
 void CollectiveRound::wait_for_published(int rank) {
     std::atomic<std::uint64_t> &published = slot(rank).published;
     engine.wait_until([&] { return published.load(std::memory_order_acquire) == number_ + 1; },
-                      about_round(number_, communicator_.peer_world_rank(rank)));
+                      about_round(number_, communicator_.peer_process(rank)));
 }
 
 void CollectiveRound::wait_for_all_published() {

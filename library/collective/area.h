@@ -265,7 +265,7 @@ class CollectiveRound {
     void wait_entered(std::uint64_t round);
     void tell_entered();
     /// For others to see: which round this rank waits for, and the rank whose publish it needs, or -1.
-    WaitingFor about_round(std::uint64_t number, int world_rank) const;
+    WaitingFor about_round(std::uint64_t number, ProcessIndex process) const;
     void wake_others();
 
     Communicator &communicator_;

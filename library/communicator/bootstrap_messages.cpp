@@ -15,7 +15,7 @@ namespace {
 
 /// A message that was received by a thread that waits for another key with the same hash.
 struct BootstrapMessage {
-    std::int32_t world_rank;
+    ProcessIndex process;
     std::string key;
     std::vector<std::int32_t> words;
 };
@@ -28,8 +28,9 @@ int tag_of(std::string_view key) {
     return static_cast<int>(hash & static_cast<std::uint32_t>(std::numeric_limits<int>::max()));
 }
 
-Address address_of(std::int32_t world_rank, std::string_view key) {
-    return {bootstrap_communicator(), world_rank, tag_of(key), Traffic::collective};
+Address address_of(ProcessIndex process, std::string_view key) {
+    return {bootstrap_communicator(), bootstrap_communicator().local().member(process), tag_of(key),
+            Traffic::collective};
 }
 
 /// The length of the key, the key, the words.
@@ -42,43 +43,42 @@ std::vector<char> encode(std::string_view key, std::span<const std::int32_t> wor
     return encoded;
 }
 
-BootstrapMessage decode(std::int32_t world_rank, const std::vector<char> &encoded) {
+BootstrapMessage decode(ProcessIndex process, const std::vector<char> &encoded) {
     std::uint32_t length = 0;
     std::memcpy(&length, encoded.data(), sizeof length);
-    BootstrapMessage message{world_rank, std::string(encoded.data() + sizeof length, length), {}};
+    BootstrapMessage message{process, std::string(encoded.data() + sizeof length, length), {}};
     std::size_t before = sizeof length + length;
     message.words.resize((encoded.size() - before) / sizeof(std::int32_t));
     if (!message.words.empty()) std::memcpy(message.words.data(), encoded.data() + before, encoded.size() - before);
     return message;
 }
 
-auto find_aside(std::int32_t world_rank, std::string_view key) {
-    return std::ranges::find_if(set_aside, [&](const BootstrapMessage &message) {
-        return message.world_rank == world_rank && message.key == key;
-    });
+auto find_aside(ProcessIndex process, std::string_view key) {
+    return std::ranges::find_if(
+        set_aside, [&](const BootstrapMessage &message) { return message.process == process && message.key == key; });
 }
 
 } // namespace
 
-int bootstrap_send(std::int32_t world_rank, std::string_view key, std::span<const std::int32_t> words) {
+int bootstrap_send(ProcessIndex process, std::string_view key, std::span<const std::int32_t> words) {
     std::vector<char> encoded = encode(key, words);
-    return send(Data::bytes(encoded.data(), static_cast<Count>(encoded.size())), address_of(world_rank, key));
+    return send(Data::bytes(encoded.data(), static_cast<Count>(encoded.size())), address_of(process, key));
 }
 
-int bootstrap_receive(std::int32_t world_rank, std::string_view key, std::vector<std::int32_t> &words) {
-    Address from = address_of(world_rank, key);
+int bootstrap_receive(ProcessIndex process, std::string_view key, std::vector<std::int32_t> &words) {
+    Address from = address_of(process, key);
     for (;;) {
         Completion found;
-        engine.wait_until([&] { return find_aside(world_rank, key) != set_aside.end() || probe(from, found); });
-        if (auto aside = find_aside(world_rank, key); aside != set_aside.end()) {
+        engine.wait_until([&] { return find_aside(process, key) != set_aside.end() || probe(from, found); });
+        if (auto aside = find_aside(process, key); aside != set_aside.end()) {
             words = std::move(aside->words);
             set_aside.erase(aside);
             return MPI_SUCCESS;
         }
         std::vector<char> encoded(static_cast<std::size_t>(found.bytes));
         if (int code = receive(Data::bytes(encoded.data(), found.bytes), from); code != MPI_SUCCESS) return code;
-        BootstrapMessage message = decode(world_rank, encoded);
-        if (message.key == key && find_aside(world_rank, key) == set_aside.end()) {
+        BootstrapMessage message = decode(process, encoded);
+        if (message.key == key && find_aside(process, key) == set_aside.end()) {
             words = std::move(message.words);
             return MPI_SUCCESS;
         }
@@ -87,30 +87,30 @@ int bootstrap_receive(std::int32_t world_rank, std::string_view key, std::vector
     }
 }
 
-int bootstrap_exchange(std::int32_t world_rank, std::string_view key, std::span<const std::int32_t> mine,
+int bootstrap_exchange(ProcessIndex process, std::string_view key, std::span<const std::int32_t> mine,
                        std::vector<std::int32_t> &theirs) {
     std::vector<char> encoded = encode(key, mine);
     Request *sent =
-        start_send(Data::bytes(encoded.data(), static_cast<Count>(encoded.size())), address_of(world_rank, key));
+        start_send(Data::bytes(encoded.data(), static_cast<Count>(encoded.size())), address_of(process, key));
     int code = sent->completion.error;
-    if (code == MPI_SUCCESS) code = bootstrap_receive(world_rank, key, theirs);
+    if (code == MPI_SUCCESS) code = bootstrap_receive(process, key, theirs);
     wait_for(*sent);
     if (code == MPI_SUCCESS) code = sent->finish();
     sent->dispose();
     return code;
 }
 
-int bootstrap_broadcast(const std::vector<std::int32_t> &world_ranks, int root, int index, std::string_view key,
+int bootstrap_broadcast(const std::vector<ProcessIndex> &members, int root, int index, std::string_view key,
                         std::vector<std::int32_t> &words) {
-    auto size = static_cast<int>(world_ranks.size());
+    auto size = static_cast<int>(members.size());
     // In the tree, places count from the root.
-    auto world_rank_at = [&](int place) { return world_ranks[static_cast<std::size_t>((place + root) % size)]; };
+    auto member_at = [&](int place) { return members[static_cast<std::size_t>((place + root) % size)]; };
     int own_place = (index - root + size) % size;
     if (own_place != 0)
-        if (int code = bootstrap_receive(world_rank_at(tree_parent(own_place)), key, words); code != MPI_SUCCESS)
+        if (int code = bootstrap_receive(member_at(tree_parent(own_place)), key, words); code != MPI_SUCCESS)
             return code;
     for (int child : tree_children(own_place, size))
-        if (int code = bootstrap_send(world_rank_at(child), key, words); code != MPI_SUCCESS) return code;
+        if (int code = bootstrap_send(member_at(child), key, words); code != MPI_SUCCESS) return code;
     return MPI_SUCCESS;
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "layout/checked.h"
+#include "transport/process.h"
 
 #include <cstdint>
 #include <span>
@@ -17,17 +18,17 @@
 namespace volley {
 
 /// Returns when the words may be changed, which can be before they are fetched. An error code.
-int bootstrap_send(std::int32_t world_rank, std::string_view key, std::span<const std::int32_t> words);
+int bootstrap_send(ProcessIndex process, std::string_view key, std::span<const std::int32_t> words);
 
 /// Waits for what that process has posted under this key; several messages come in order. An error code.
-int bootstrap_receive(std::int32_t world_rank, std::string_view key, std::vector<std::int32_t> &words);
+int bootstrap_receive(ProcessIndex process, std::string_view key, std::vector<std::int32_t> &words);
 
 /// Both, with one other process that does the same: long messages do not make them wait for each other.
-int bootstrap_exchange(std::int32_t world_rank, std::string_view key, std::span<const std::int32_t> mine,
+int bootstrap_exchange(ProcessIndex process, std::string_view key, std::span<const std::int32_t> mine,
                        std::vector<std::int32_t> &theirs);
 
-/// From the process at `root` of `world_ranks` to all others there; `index` is this one. An error code.
-int bootstrap_broadcast(const std::vector<std::int32_t> &world_ranks, int root, int index, std::string_view key,
+/// From the process at `root` of `members` to all others there; `index` is this one. An error code.
+int bootstrap_broadcast(const std::vector<ProcessIndex> &members, int root, int index, std::string_view key,
                         std::vector<std::int32_t> &words);
 
 } // namespace volley

@@ -14,7 +14,7 @@ namespace volley {
 
 std::uint64_t draw_area(const Group &group) {
     // Before a process has joined the job it is not known for good where it is: it may exec another program.
-    if (node.job->joined.load(std::memory_order_acquire) < static_cast<std::uint32_t>(node.ranks)) return 0;
+    if (node.job->joined.load(std::memory_order_acquire) < static_cast<std::uint32_t>(processes.ranks())) return 0;
     if (group.size() < 2) return 0;
     const CollectiveArea *area = make_area(group);
     return area ? arena_offset(area) : 0;
@@ -147,10 +147,10 @@ int make_subset(Communicator &parent, const std::vector<int> &members, Communica
     int tag = next_collective_tag(parent);
     auto own = std::ranges::find(members, parent.rank());
     if (own == members.end()) return MPI_SUCCESS;
-    std::vector<std::int32_t> world_ranks;
-    world_ranks.reserve(members.size());
-    for (int member : members) world_ranks.push_back(parent.peer_world_rank(member));
-    Group *group = Group::make(std::move(world_ranks));
+    std::vector<ProcessIndex> chosen;
+    chosen.reserve(members.size());
+    for (int member : members) chosen.push_back(parent.peer_process(member));
+    Group *group = Group::make(std::move(chosen));
     made = Communicator::make_unsettled(*group, nullptr);
     Group::release(*group);
     int code = allocate_context(*made, {parent, members, static_cast<int>(own - members.begin()), tag});

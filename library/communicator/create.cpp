@@ -23,11 +23,11 @@ namespace {
 /// The ranks that members of `group` have in `whole`; MPI_ERR_GROUP if one has none.
 int find_ranks(const Group &group, const Group &whole, std::vector<int> &ranks) {
     ranks.clear();
-    for (std::int32_t world_rank : group.world_ranks()) {
-        int rank = whole.member(world_rank);
+    for (ProcessIndex process : group.processes()) {
+        int rank = whole.member(process);
         if (rank == MPI_UNDEFINED)
             return fail(MPI_ERR_GROUP, "group has a process, rank %d in MPI_COMM_WORLD, that is not in comm",
-                        world_rank);
+                        processes.rank_in_job(process));
         ranks.push_back(rank);
     }
     return MPI_SUCCESS;
@@ -110,7 +110,7 @@ int make_of_group(Group &group, const std::string &key, Communicator *&made) {
         words = {static_cast<std::int32_t>(context), static_cast<std::int32_t>(area & 0xffffffffU),
                  static_cast<std::int32_t>(area >> 32)};
     }
-    if (int code = bootstrap_broadcast(group.world_ranks(), 0, group.rank(), key, words); code != MPI_SUCCESS)
+    if (int code = bootstrap_broadcast(group.processes(), 0, group.rank(), key, words); code != MPI_SUCCESS)
         return code;
     AllocatedContext allocated;
     allocated.context = static_cast<std::uint32_t>(words[0]);

@@ -16,8 +16,8 @@ namespace volley {
 namespace {
 
 int compare_groups(const Group &one, const Group &other) {
-    if (one.world_ranks() == other.world_ranks()) return MPI_CONGRUENT;
-    bool same_members = one.size() == other.size() && std::ranges::all_of(one.world_ranks(), [&](std::int32_t member) {
+    if (one.processes() == other.processes()) return MPI_CONGRUENT;
+    bool same_members = one.size() == other.size() && std::ranges::all_of(one.processes(), [&](std::int32_t member) {
                             return other.member(member) != MPI_UNDEFINED;
                         });
     return same_members ? MPI_SIMILAR : MPI_UNEQUAL;
@@ -30,7 +30,7 @@ int give_group(const Communicator &communicator, Group &group, MPI_Group *handle
         group.retain();
         *handle = group.handle();
     } else {
-        *handle = Group::make(group.world_ranks(), communicator.session)->handle();
+        *handle = Group::make(group.processes(), communicator.session)->handle();
     }
     return MPI_SUCCESS;
 }

@@ -36,7 +36,27 @@ AllocatedContext to_terms(std::span<const std::int32_t> words) {
     return {static_cast<std::uint32_t>(words[0]), static_cast<std::uint32_t>(words[1]), join(words[2], words[3])};
 }
 
-/// What the leader of a group finds out with the other's: the allocated, and the remote group.
+/// How a group is told to others: job and rank of each process.
+void add_names(const Group &group, Words &words) {
+    for (ProcessIndex process : group.processes()) {
+        const ProcessName &name = processes[process].name;
+        words.insert(words.end(), {name.job, name.rank});
+    }
+}
+std::vector<ProcessIndex> processes_named(std::span<const std::int32_t> names) {
+    std::vector<ProcessIndex> found;
+    found.reserve(names.size() / 2);
+    for (std::size_t word = 0; word + 1 < names.size(); word += 2)
+        found.push_back(processes.find({.job = names[word], .rank = names[word + 1]}));
+    return found;
+}
+
+/// Of two groups that make something together, the one whose first process comes first begins.
+bool comes_first(const Group &group, const Group &other) {
+    return processes[group.process(0)].name < processes[other.process(0)].name;
+}
+
+/// What the leader of a group finds out with the other's: the allocated, and the names of the remote group.
 struct Encounter {
     AllocatedContext allocated;
     Words remote;
@@ -51,18 +71,18 @@ struct Encounter {
     }
 };
 
-/// In both leaders: the one with the lower rank in the job draws the contexts.
-int encounter(const Group &local, std::int32_t remote_leader, std::string_view key, Encounter &met) {
-    bool draws = node.rank < remote_leader;
+/// In both leaders: the one whose name comes first draws the contexts.
+int encounter(const Group &local, ProcessIndex remote_leader, std::string_view key, Encounter &met) {
+    bool draws = processes[node.rank].name < processes[remote_leader].name;
     TermsOfBoth drawn = draws ? draw_for_both(local.size(), 0) : TermsOfBoth{};
     Words mine = to_words(drawn.remote), theirs;
-    mine.insert(mine.end(), local.world_ranks().begin(), local.world_ranks().end());
+    add_names(local, mine);
     if (int code = bootstrap_exchange(remote_leader, key, mine, theirs); code != MPI_SUCCESS) return code;
     Encounter other = Encounter::of(theirs);
     met.allocated = draws ? drawn.local : other.allocated;
     met.remote = std::move(other.remote);
     if (met.allocated.context == 0) return MPI_SUCCESS; // all are to find out
-    if (draws) set_context_members(met.allocated.context, local.size() + static_cast<int>(met.remote.size()));
+    if (draws) set_context_members(met.allocated.context, local.size() + static_cast<int>(met.remote.size() / 2));
     if (!draws) set_context_members(met.allocated.local_context, local.size());
     met.allocated.area = draw_area(local);
     return MPI_SUCCESS;
@@ -84,16 +104,22 @@ void renounce(const AllocatedContext &allocated) {
 }
 
 /// In every process, once its leader has told it what it found out.
-int make_intercommunicator(Group &local, Encounter met, Communicator *&made) {
-    for (std::int32_t member : met.remote)
+int make_intercommunicator(Group &local, const Encounter &met, Communicator *&made) {
+    std::vector<ProcessIndex> members = processes_named(met.remote);
+    for (ProcessIndex member : members) {
+        if (member < 0) {
+            renounce(met.allocated);
+            return fail(MPI_ERR_OTHER, "the other group has processes of a job that this one is not connected to");
+        }
         if (local.member(member) != MPI_UNDEFINED) {
             renounce(met.allocated);
             return fail(MPI_ERR_GROUP,
                         "the process of rank %d in MPI_COMM_WORLD is in both groups: an intercommunicator wants two "
                         "groups without common members",
-                        member);
+                        processes.rank_in_job(member));
         }
-    Group *remote = Group::make(std::move(met.remote));
+    }
+    Group *remote = Group::make(std::move(members));
     made = Communicator::make_unsettled(local, remote);
     Group::release(*remote);
     return settle_or_release(made, met.allocated);
@@ -108,7 +134,7 @@ int meet_through(Communicator &local_comm, MPI_Comm peer_handle, int remote_lead
     if (remote_leader < 0 || remote_leader >= peer->peers())
         return fail(MPI_ERR_RANK, "remote_leader is %d, but the ranks in peer_comm are 0 to %d", remote_leader,
                     peer->peers() - 1);
-    std::int32_t other = peer->peer_world_rank(remote_leader);
+    ProcessIndex other = peer->peer_process(remote_leader);
     if (local_comm.local().member(other) != MPI_UNDEFINED)
         return fail(MPI_ERR_RANK, "remote_leader is %d, a process of local_comm: it must be one of the other group",
                     remote_leader);
@@ -119,7 +145,7 @@ int meet_through(Communicator &local_comm, MPI_Comm peer_handle, int remote_lead
 } // namespace
 
 ContextAllocation::RemoteRoot bridge_between_leaders(Communicator &inter) {
-    bool draws = inter.local().world_rank(0) < inter.remote()->world_rank(0);
+    bool draws = comes_first(inter.local(), *inter.remote());
     return {inter, 0, next_collective_tag(inter), draws};
 }
 
@@ -159,14 +185,14 @@ int make_inter_subset(Communicator &inter, const std::vector<int> &local, const 
     auto own = std::ranges::find(local, inter.rank());
     if (own == local.end() || remote.empty()) return MPI_SUCCESS;
     auto group_of = [](const std::vector<int> &ranks, const Group &whole) {
-        std::vector<std::int32_t> world_ranks;
-        world_ranks.reserve(ranks.size());
-        for (int rank : ranks) world_ranks.push_back(whole.world_rank(rank));
-        return Group::make(std::move(world_ranks));
+        std::vector<ProcessIndex> members;
+        members.reserve(ranks.size());
+        for (int rank : ranks) members.push_back(whole.process(rank));
+        return Group::make(std::move(members));
     };
     Group *local_group = group_of(local, inter.local());
     Group *remote_group = group_of(remote, *inter.remote());
-    bool draws = local_group->world_rank(0) < remote_group->world_rank(0);
+    bool draws = comes_first(*local_group, *remote_group);
     made = Communicator::make_unsettled(*local_group, remote_group);
     Group::release(*local_group);
     Group::release(*remote_group);
@@ -231,12 +257,12 @@ int Intercomm_create_from_groups(Group &local_group, int local_leader, MPI_Group
                         "remote_leader is %d in a remote_group of %d processes: it must be one of its ranks",
                         remote_leader, remote ? remote->size() : 0);
         std::string key = std::string("intercomm of groups ") + stringtag;
-        if (int code = encounter(local_group, remote->world_rank(remote_leader), key, met); code != MPI_SUCCESS)
+        if (int code = encounter(local_group, remote->process(remote_leader), key, met); code != MPI_SUCCESS)
             return code;
         words = met.words();
     }
     std::string key = std::string("one side of an intercomm of groups ") + stringtag;
-    if (int code = bootstrap_broadcast(local_group.world_ranks(), local_leader, local_group.rank(), key, words);
+    if (int code = bootstrap_broadcast(local_group.processes(), local_leader, local_group.rank(), key, words);
         code != MPI_SUCCESS)
         return code;
     Communicator *made = nullptr;
@@ -250,18 +276,17 @@ int Intercomm_create_from_groups(Group &local_group, int local_leader, MPI_Group
 
 int Intercomm_merge(Communicator &intercomm, int high, MPI_Comm *newintracomm) {
     *newintracomm = MPI_COMM_NULL;
-    bool draws = intercomm.local().world_rank(0) < intercomm.remote()->world_rank(0);
-    Words all_ranks = intercomm.local().world_ranks();
-    all_ranks.insert(all_ranks.end(), intercomm.remote()->world_ranks().begin(),
-                     intercomm.remote()->world_ranks().end());
+    bool draws = comes_first(intercomm.local(), *intercomm.remote());
+    std::vector<ProcessIndex> all = intercomm.local().processes();
+    all.insert(all.end(), intercomm.remote()->processes().begin(), intercomm.remote()->processes().end());
     AllocatedContext allocated;
     if (draws && intercomm.rank() == 0) {
-        Group *both = Group::make(all_ranks);
+        Group *both = Group::make(all);
         allocated.context = draw_context(both->size());
         if (allocated.context != 0) allocated.area = draw_area(*both);
         Group::release(*both);
     }
-    // Both leaders say which group shall come last; if they agree, the one with the lower rank in the job is first.
+    // Both leaders say which group shall come last; if they agree, the one that draws is first.
     Words own = to_words(allocated), remote;
     own.push_back(high != 0);
     if (int code = swap_with_remote(intercomm, own, remote); code != MPI_SUCCESS) return code;
@@ -270,8 +295,8 @@ int Intercomm_merge(Communicator &intercomm, int high, MPI_Comm *newintracomm) {
         code != MPI_SUCCESS)
         return code;
     bool first = own[terms_words] != remote[terms_words] ? own[terms_words] == 0 : draws;
-    if (!first) std::ranges::rotate(all_ranks, all_ranks.begin() + intercomm.size());
-    Group *both = Group::make(std::move(all_ranks));
+    if (!first) std::ranges::rotate(all, all.begin() + intercomm.size());
+    Group *both = Group::make(std::move(all));
     Communicator *made = Communicator::make_unsettled(*both, nullptr);
     Group::release(*both);
     if (int code = settle_or_release(made, to_terms(draws ? own : remote)); code != MPI_SUCCESS) return code;

@@ -43,9 +43,8 @@ void make_predefined_communicators() {
     self->set_name("MPI_COMM_SELF");
     set_predefined_communicators(world, self);
     bootstrap = Communicator::make(Group::world(), nullptr, bootstrap_context);
-    auto all = static_cast<std::uint32_t>(node.ranks);
-    if (node.job->joined.fetch_add(1, std::memory_order_acq_rel) + 1 == all)
-        for (int rank = 0; rank < node.ranks; rank++) node.wake_rank(rank);
+    auto all = static_cast<std::uint32_t>(processes.ranks());
+    if (node.job->joined.fetch_add(1, std::memory_order_acq_rel) + 1 == all) node.wake_all();
 }
 
 void free_predefined_communicators() {
@@ -55,7 +54,7 @@ void free_predefined_communicators() {
 }
 
 void complete_world() {
-    auto all = static_cast<std::uint32_t>(node.ranks);
+    auto all = static_cast<std::uint32_t>(processes.ranks());
     engine.wait_until([all] { return node.job->joined.load(std::memory_order_acquire) == all; });
     Communicator::world().area = world_area();
 }

@@ -26,7 +26,7 @@ std::array<Communicator *, 2> Communicator::predefined_{};
 
 Communicator::Communicator(Group &local, Group *remote)
     : Object(kind), rank_(local.rank()), size_(local.size()), peers_(remote ? remote->size() : local.size()),
-      peer_world_ranks_((remote ? *remote : local).world_ranks().data()), local_(&local), remote_(remote) {
+      peer_processes_((remote ? *remote : local).processes().data()), local_(&local), remote_(remote) {
     local.retain();
     if (remote) remote->retain();
     errhandler = &Errhandler::errors_are_fatal();

@@ -83,8 +83,8 @@ class Communicator final : public Object {
     int peers() const {
         return peers_;
     }
-    std::int32_t peer_world_rank(int peer) const {
-        return peer_world_ranks_[peer];
+    ProcessIndex peer_process(int peer) const {
+        return peer_processes_[peer];
     }
     Group &local() const {
         return *local_;
@@ -147,7 +147,7 @@ class Communicator final : public Object {
     int size_;
     int peers_;
     std::uint32_t context_ = 0;
-    const std::int32_t *peer_world_ranks_;
+    const ProcessIndex *peer_processes_;
     std::uint32_t collectives_started_ = 0;
     std::array<MatchQueues *, 2> queues_{};
     Group *local_;

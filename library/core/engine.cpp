@@ -44,7 +44,7 @@ void Engine::publish_wait(const WaitingFor &about) {
     CallStatus &call_status = node.own->call_status;
     call_status.kind.store(about.kind, std::memory_order_relaxed);
     call_status.peer.store(about.peer, std::memory_order_relaxed);
-    call_status.world_peer.store(about.world_peer, std::memory_order_relaxed);
+    call_status.world_peer.store(processes.rank_in_job(about.peer_process), std::memory_order_relaxed);
     call_status.tag.store(about.tag, std::memory_order_relaxed);
     call_status.context.store(about.context, std::memory_order_relaxed);
     if (about.kind == WaitKind::collective || about.kind == WaitKind::round) {
@@ -62,7 +62,8 @@ void Engine::publish_wait(const WaitingForOne &about) {
     for (std::size_t i = 0; i < std::min<std::size_t>(about.requests, most_alternatives); ++i) {
         call_status.alternatives[i].kind.store(about.first[i].kind, std::memory_order_relaxed);
         call_status.alternatives[i].peer.store(about.first[i].peer, std::memory_order_relaxed);
-        call_status.alternatives[i].world_peer.store(about.first[i].world_peer, std::memory_order_relaxed);
+        call_status.alternatives[i].world_peer.store(processes.rank_in_job(about.first[i].peer_process),
+                                                     std::memory_order_relaxed);
         call_status.alternatives[i].tag.store(about.first[i].tag, std::memory_order_relaxed);
         call_status.alternatives[i].context.store(about.first[i].context, std::memory_order_relaxed);
     }

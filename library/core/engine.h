@@ -38,7 +38,7 @@ struct WaitingFor {
     std::int64_t count = 0;
     std::uintptr_t datatype = 0; ///< handle
     WaitKind kind = WaitKind::unknown;
-    std::int32_t world_peer = -1; ///< rank in the job
+    ProcessIndex peer_process = -1; ///< -1: nobody in particular
 };
 
 /// One of several requests.

@@ -11,27 +11,27 @@ namespace {
 
 Pool<Group> pool;
 
-std::vector<std::int32_t> all_ranks() {
-    std::vector<std::int32_t> ranks(static_cast<std::size_t>(node.ranks));
+std::vector<ProcessIndex> all_ranks() {
+    std::vector<ProcessIndex> ranks(static_cast<std::size_t>(processes.ranks()));
     std::iota(ranks.begin(), ranks.end(), 0);
     return ranks;
 }
 
 } // namespace
 
-Group::Group(std::vector<std::int32_t> world_ranks, std::shared_ptr<SessionBuffer> session)
-    : Object(kind), world_ranks_(std::move(world_ranks)), session_(std::move(session)) {
+Group::Group(std::vector<ProcessIndex> members, std::shared_ptr<SessionBuffer> session)
+    : Object(kind), processes_(std::move(members)), session_(std::move(session)) {
     bool identity = true;
-    for (int i = 0; i < size() && identity; ++i) identity = world_rank(i) == i;
+    for (int i = 0; i < size() && identity; ++i) identity = process(i) == i;
     if (!identity) {
-        members_.assign(static_cast<std::size_t>(node.ranks), MPI_UNDEFINED);
-        for (int i = 0; i < size(); ++i) members_[static_cast<std::size_t>(world_rank(i))] = i;
+        members_.assign(static_cast<std::size_t>(volley::processes.size()), MPI_UNDEFINED);
+        for (int i = 0; i < size(); ++i) members_[static_cast<std::size_t>(process(i))] = i;
     }
     rank_ = member(node.rank);
 }
 
-Group *Group::make(std::vector<std::int32_t> world_ranks, std::shared_ptr<SessionBuffer> session) {
-    if (!world_ranks.empty()) return pool.make(std::move(world_ranks), std::move(session));
+Group *Group::make(std::vector<ProcessIndex> members, std::shared_ptr<SessionBuffer> session) {
+    if (!members.empty()) return pool.make(std::move(members), std::move(session));
     empty().retain();
     return &empty();
 }
@@ -44,12 +44,12 @@ Group &Group::world() {
 }
 
 Group &Group::self() {
-    static Group *const group = pool.make(std::vector<std::int32_t>{node.rank}, nullptr);
+    static Group *const group = pool.make(std::vector<ProcessIndex>{node.rank}, nullptr);
     return *group;
 }
 
 Group &Group::empty() {
-    static Group *const group = pool.make(std::vector<std::int32_t>{}, nullptr);
+    static Group *const group = pool.make(std::vector<ProcessIndex>{}, nullptr);
     return *group;
 }
 
@@ -62,9 +62,10 @@ MPI_Group Group::handle() {
     return this == &empty() ? MPI_GROUP_EMPTY : reinterpret_cast<MPI_Group>(this);
 }
 
-int Group::member(std::int32_t world_rank) const {
-    if (members_.empty()) return world_rank < size() ? world_rank : MPI_UNDEFINED;
-    return members_[static_cast<std::size_t>(world_rank)];
+int Group::member(ProcessIndex process) const {
+    if (members_.empty()) return process < size() ? process : MPI_UNDEFINED;
+    auto index = static_cast<std::size_t>(process);
+    return index < members_.size() ? members_[index] : MPI_UNDEFINED;
 }
 
 void Group::release(Group &group) {

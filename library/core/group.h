@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/object.h"
+#include "transport/process.h"
 
 #include <mpi.h>
 
@@ -18,9 +19,9 @@ class Group final : public Object {
   public:
     static constexpr Mark kind = Mark::group;
 
-    /// A new group with one reference. `world_ranks[i]` is the rank in the job of member i.
+    /// A new group with one reference. `members[i]` is member i (transport/process.h).
     /// `session`: what buffered sends need of the session it derives from; nullptr where it is none.
-    static Group *make(std::vector<std::int32_t> world_ranks, std::shared_ptr<SessionBuffer> session = nullptr);
+    static Group *make(std::vector<ProcessIndex> members, std::shared_ptr<SessionBuffer> session = nullptr);
     /// All processes of the job; this process alone; nobody. They live as long as the library.
     static Group &world();
     static Group &self();
@@ -32,13 +33,13 @@ class Group final : public Object {
     MPI_Group handle();
 
     int size() const {
-        return static_cast<int>(world_ranks_.size());
+        return static_cast<int>(processes_.size());
     }
-    std::int32_t world_rank(int member) const {
-        return world_ranks_[static_cast<std::size_t>(member)];
+    ProcessIndex process(int member) const {
+        return processes_[static_cast<std::size_t>(member)];
     }
-    const std::vector<std::int32_t> &world_ranks() const {
-        return world_ranks_;
+    const std::vector<ProcessIndex> &processes() const {
+        return processes_;
     }
     const std::shared_ptr<SessionBuffer> &session() const {
         return session_;
@@ -47,20 +48,20 @@ class Group final : public Object {
     int rank() const {
         return rank_;
     }
-    /// The member that is process `world_rank`, or MPI_UNDEFINED. Constant time.
-    int member(std::int32_t world_rank) const;
+    /// The member that is this process, or MPI_UNDEFINED. Constant time.
+    int member(ProcessIndex process) const;
 
     /// Gives one reference back; the last destroys the group.
     static void release(Group &group);
 
   private:
     friend class Pool<Group>;
-    Group(std::vector<std::int32_t> world_ranks, std::shared_ptr<SessionBuffer> session);
+    Group(std::vector<ProcessIndex> members, std::shared_ptr<SessionBuffer> session);
     ~Group() = default;
 
-    std::vector<std::int32_t> world_ranks_;
-    /// Inverse of world_ranks_, or empty where member i is process i.
-    std::vector<std::int32_t> members_;
+    std::vector<ProcessIndex> processes_;
+    /// Inverse of processes_, as far as it was known then; empty where member i is process i.
+    std::vector<int> members_;
     std::shared_ptr<SessionBuffer> session_;
     int rank_ = MPI_UNDEFINED;
 };

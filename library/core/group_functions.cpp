@@ -11,11 +11,11 @@
 namespace volley {
 namespace {
 
-using Ranks = std::vector<std::int32_t>;
+using Processes = std::vector<ProcessIndex>;
 
 /// The handle of a new group, for the user. It derives from the same session as `origin`.
-int give(const Group &origin, Ranks world_ranks, MPI_Group *newgroup) {
-    *newgroup = Group::make(std::move(world_ranks), origin.session())->handle();
+int give(const Group &origin, Processes members, MPI_Group *newgroup) {
+    *newgroup = Group::make(std::move(members), origin.session())->handle();
     return MPI_SUCCESS;
 }
 
@@ -32,7 +32,7 @@ class Selection {
         if (chosen_[index])
             return fail(MPI_ERR_RANK, "%s names rank %lld twice", argument, static_cast<long long>(rank));
         chosen_[index] = true;
-        in_order_.push_back(group_.world_rank(static_cast<int>(rank)));
+        in_order_.push_back(group_.process(static_cast<int>(rank)));
         return MPI_SUCCESS;
     }
 
@@ -54,26 +54,26 @@ class Selection {
     }
 
     /// In the order they were named.
-    Ranks included() {
+    Processes included() {
         return std::move(in_order_);
     }
 
     /// All others, in the group's order.
-    Ranks remaining() const {
-        Ranks remaining;
+    Processes remaining() const {
+        Processes remaining;
         for (int i = 0; i < group_.size(); ++i)
-            if (!chosen_[static_cast<std::size_t>(i)]) remaining.push_back(group_.world_rank(i));
+            if (!chosen_[static_cast<std::size_t>(i)]) remaining.push_back(group_.process(i));
         return remaining;
     }
 
   private:
     const Group &group_;
     std::vector<bool> chosen_;
-    Ranks in_order_;
+    Processes in_order_;
 };
 
-bool has(const Group &group, std::int32_t world_rank) {
-    return group.member(world_rank) != MPI_UNDEFINED;
+bool has(const Group &group, ProcessIndex process) {
+    return group.member(process) != MPI_UNDEFINED;
 }
 
 } // namespace
@@ -89,10 +89,10 @@ int mpi::Group_rank(Group &group, int *rank) {
 }
 
 int mpi::Group_compare(Group &group1, Group &group2, int *result) {
-    if (group1.world_ranks() == group2.world_ranks())
+    if (group1.processes() == group2.processes())
         *result = MPI_IDENT;
     else if (group1.size() == group2.size() &&
-             std::ranges::all_of(group1.world_ranks(), [&](std::int32_t rank) { return has(group2, rank); }))
+             std::ranges::all_of(group1.processes(), [&](ProcessIndex process) { return has(group2, process); }))
         *result = MPI_SIMILAR;
     else
         *result = MPI_UNEQUAL;
@@ -109,28 +109,28 @@ int mpi::Group_translate_ranks(Group &group1, int n, const int *ranks1, Group &g
         if (rank < 0 || rank >= group1.size())
             return fail(MPI_ERR_RANK, "ranks1[%d] is %d, but must be from 0 to %d or MPI_PROC_NULL", i, rank,
                         group1.size() - 1);
-        ranks2[i] = group2.member(group1.world_rank(rank));
+        ranks2[i] = group2.member(group1.process(rank));
     }
     return MPI_SUCCESS;
 }
 
 int mpi::Group_union(Group &group1, Group &group2, MPI_Group *newgroup) {
-    Ranks ranks = group1.world_ranks();
-    std::ranges::copy_if(group2.world_ranks(), std::back_inserter(ranks),
+    Processes ranks = group1.processes();
+    std::ranges::copy_if(group2.processes(), std::back_inserter(ranks),
                          [&](std::int32_t rank) { return !has(group1, rank); });
     return give(group1.session() ? group1 : group2, std::move(ranks), newgroup);
 }
 
 int mpi::Group_intersection(Group &group1, Group &group2, MPI_Group *newgroup) {
-    Ranks ranks;
-    std::ranges::copy_if(group1.world_ranks(), std::back_inserter(ranks),
-                         [&](std::int32_t rank) { return has(group2, rank); });
+    Processes ranks;
+    std::ranges::copy_if(group1.processes(), std::back_inserter(ranks),
+                         [&](ProcessIndex process) { return has(group2, process); });
     return give(group1.session() ? group1 : group2, std::move(ranks), newgroup);
 }
 
 int mpi::Group_difference(Group &group1, Group &group2, MPI_Group *newgroup) {
-    Ranks ranks;
-    std::ranges::copy_if(group1.world_ranks(), std::back_inserter(ranks),
+    Processes ranks;
+    std::ranges::copy_if(group1.processes(), std::back_inserter(ranks),
                          [&](std::int32_t rank) { return !has(group2, rank); });
     return give(group1.session() ? group1 : group2, std::move(ranks), newgroup);
 }

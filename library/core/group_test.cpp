@@ -24,7 +24,7 @@ class GroupTest : public TestJob {
     }
 
     static std::vector<std::int32_t> members(MPI_Group group) {
-        return Group::from_handle(group)->world_ranks();
+        return Group::from_handle(group)->processes();
     }
 
     static int compare(MPI_Group one, MPI_Group other) {

@@ -36,7 +36,7 @@ std::string most_processes() {
     if (node.own == nullptr)
         for (const char *variable : {environment::ranks, "PMI_SIZE"})
             if (const char *told = std::getenv(variable)) return told;
-    return std::to_string(node.ranks);
+    return std::to_string(processes.ranks());
 }
 
 void describe_arguments(Info &info, int count, char *const *arguments) {

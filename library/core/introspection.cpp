@@ -75,8 +75,8 @@ CommunicatorEntry *Introspection::enter(const Communicator &communicator) {
     free_communicators().pop_back();
     entry->context.store(communicator.context(Traffic::program), relaxed);
     entry->rank.store(communicator.rank(), relaxed);
-    entry->own_group.store(communicator.local().world_ranks().front(), relaxed);
-    entry->peer_group.store(communicator.peer_group().world_ranks().front(), relaxed);
+    entry->own_group.store(processes.rank_in_job(communicator.local().process(0)), relaxed);
+    entry->peer_group.store(processes.rank_in_job(communicator.peer_group().process(0)), relaxed);
     entry->collectives.store(0, relaxed);
     entry->rounds.store(0, relaxed);
     rename(*entry, communicator.name());

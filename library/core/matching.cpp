@@ -185,8 +185,8 @@ void MatchQueues::add(Unexpected &message) {
     arrivals.append(message);
     if (messages_indexed_) [[unlikely]]
         enter_indexes(message);
-    message.status_entry =
-        introspection.arrived(message.world_source, message.tag, context, message.bytes, message.is_at_sender());
+    message.status_entry = introspection.arrived(processes.rank_in_job(message.sender), message.tag, context,
+                                                 message.bytes, message.is_at_sender());
 }
 
 void MatchQueues::remove(Unexpected &message) {

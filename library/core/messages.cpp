@@ -34,14 +34,14 @@ void Messages::start(Receive &receive, MatchQueues &queues) {
 void Messages::serve(Receive &receive, Unexpected &message) {
     if (message.tcp_number != 0) {
         Count wanted = accept(receive, message.source, message.tag, message.bytes);
-        tcp.fetch(receive, message.world_source, message.tcp_number, wanted);
+        tcp.fetch(receive, message.sender, message.tcp_number, wanted);
     } else if (message.rendezvous) {
         if (!shared_memory.fetch(receive, message.source, message.tag, *message.rendezvous))
             receive.completion.cancelled = true;
     } else {
         shared_memory.deliver(receive, message.source, message.tag, message.payload, message.bytes);
         std::free(message.payload);
-        if (message.by_tcp) tcp.received(message.world_source, message.bytes);
+        if (message.by_tcp) tcp.received(message.sender, message.bytes);
     }
     unexpected_pool().destroy(&message);
 }
@@ -71,9 +71,9 @@ bool Messages::reserve(Unexpected &message) {
 void Messages::discard(Unexpected &message) {
     if (message.rendezvous) SharedMemory::release(*message.rendezvous);
     if (message.tcp_number != 0)
-        tcp.drop(message.world_source, message.tcp_number);
+        tcp.drop(message.sender, message.tcp_number);
     else if (message.by_tcp)
-        tcp.received(message.world_source, message.bytes);
+        tcp.received(message.sender, message.bytes);
     std::free(message.payload);
     unexpected_pool().destroy(&message);
 }
@@ -88,7 +88,7 @@ Unexpected &keep_unexpected(const Arrival &arrival, const Kept &kept) {
     Unexpected *message = unexpected_pool().make();
     static_cast<Kept &>(*message) = kept;
     message->source = arrival.envelope.source;
-    message->world_source = arrival.world_source;
+    message->sender = arrival.sender;
     message->tag = arrival.envelope.tag;
     message->bytes = arrival.bytes;
     queues_of_context(arrival.envelope.context).add(*message);
@@ -101,7 +101,7 @@ void drop_unexpected(Unexpected &message) {
 }
 
 void start_elsewhere(Send &send) {
-    if (tcp.carries(send.world_rank))
+    if (processes[send.receiver].transport == Transport::tcp)
         tcp.start(send);
     else
         refuse_send(send);
@@ -133,7 +133,7 @@ void refuse_send(Send &send) {
     send.error = fail(MPI_ERR_NO_MEM,
                       "the memory ranks share is used up: there is no room to send a message of %lld "
                       "bytes to rank %d of MPI_COMM_WORLD",
-                      static_cast<long long>(send.bytes), send.world_rank);
+                      static_cast<long long>(send.bytes), processes.rank_in_job(send.receiver));
     sent(send);
 }
 

@@ -18,8 +18,8 @@ class Messages {
     }
 
     /// Sends a small message of one block at once. False if that is not possible now.
-    bool send_at_once(const void *data, Count bytes, int world_rank, const MessageEnvelope &envelope) {
-        return shared_memory.send_at_once(data, bytes, world_rank, envelope);
+    bool send_at_once(const void *data, Count bytes, ProcessIndex process, const MessageEnvelope &envelope) {
+        return shared_memory.send_at_once(data, bytes, process, envelope);
     }
     void start(Send &send) {
         shared_memory.start(send);

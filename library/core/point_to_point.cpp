@@ -34,14 +34,14 @@ WaitingFor about_peer(const Data &data, const Address &peer, WaitKind kind) {
             .count = data.count,
             .datatype = reinterpret_cast<std::uintptr_t>(data.datatype->handle()),
             .kind = peer.traffic == Traffic::collective ? WaitKind::step : kind,
-            .world_peer = peer.peer >= 0 ? peer.communicator.peer_world_rank(peer.peer) : -1};
+            .peer_process = peer.peer >= 0 ? peer.communicator.peer_process(peer.peer) : -1};
 }
 
 void fill(Send &send, const Data &data, const Address &to, SendMode mode) {
     send = {.buffer = buffer_of(data),
             .bytes = data.size(),
             .contiguous = contiguous_begin(data),
-            .world_rank = to.communicator.peer_world_rank(to.peer),
+            .receiver = to.communicator.peer_process(to.peer),
             .envelope = envelope_of(to),
             .mode = mode,
             .waits = false};
@@ -200,7 +200,7 @@ int send(const Data &data, const Address &to, SendMode mode) {
     if (to.peer == MPI_PROC_NULL) return MPI_SUCCESS;
     char *contiguous = contiguous_begin(data);
     if (contiguous && mode != SendMode::synchronous &&
-        messages.send_at_once(contiguous, data.size(), to.communicator.peer_world_rank(to.peer), envelope_of(to)))
+        messages.send_at_once(contiguous, data.size(), to.communicator.peer_process(to.peer), envelope_of(to)))
         [[likely]]
         return MPI_SUCCESS;
     Send send;

@@ -25,7 +25,7 @@ WaitingFor about(const Address &from) {
             .tag = from.tag,
             .context = from.communicator.context(from.traffic),
             .kind = WaitKind::receive,
-            .world_peer = from.peer >= 0 ? from.communicator.peer_world_rank(from.peer) : -1};
+            .peer_process = from.peer >= 0 ? from.communicator.peer_process(from.peer) : -1};
 }
 
 /// Takes the first message that matches out of the queues.

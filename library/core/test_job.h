@@ -20,10 +20,10 @@ class TestJob : public testing::Test {
     static constexpr int rank = 2;
 
     static void SetUpTestSuite() {
-        static RankRecord record;
-        node.own = &record;
+        static RankRecord records[ranks];
+        node.own = &records[rank];
         node.rank = rank;
-        node.ranks = ranks;
+        processes.open(records, ranks, rank, Transport::shm);
         engine.phase = Phase::initialised;
         engine.available = true;
         Communicator *world = Communicator::make_unsettled(Group::world(), nullptr);

@@ -133,7 +133,7 @@ int create_dimensions(int nodes, std::span<int> dimensions) {
     return MPI_SUCCESS;
 }
 
-int grid_size(std::span<const int> dimensions, int most, int &processes) {
+int grid_size(std::span<const int> dimensions, int most, int &size) {
     std::int64_t product = 1;
     for (std::size_t i = 0; i < dimensions.size(); i++) {
         if (dimensions[i] < 1) return fail(MPI_ERR_DIMS, "dims[%zu] is %d, but must be positive", i, dimensions[i]);
@@ -142,7 +142,7 @@ int grid_size(std::span<const int> dimensions, int most, int &processes) {
             return fail(MPI_ERR_DIMS, "dims ask for at least %lld processes, but the communicator has %d",
                         static_cast<long long>(product), most);
     }
-    processes = static_cast<int>(product);
+    size = static_cast<int>(product);
     return MPI_SUCCESS;
 }
 

@@ -64,11 +64,11 @@ void check_transport() {
 void join() {
     JobPlace place = join_job();
     node.arena = place.arena;
-    node.records = rank_records(place.arena);
     node.rank = place.rank;
-    node.ranks = place.ranks;
     node.application = place.application;
-    node.own = &node.records[place.rank];
+    RankRecord *records = rank_records(place.arena);
+    node.own = &records[place.rank];
+    processes.open(records, place.ranks, place.rank, place.arena->transport);
     node.settings = read_settings();
     check_library(*place.arena);
     open_memory();
@@ -77,7 +77,7 @@ void join() {
     node.wait_policy = WaitPolicy::for_job(place.arena->ranks, place.arena->cpus);
     node.fences = prepare_fences();
     messages.prepare();
-    if (node.arena->transport == Transport::tcp && node.ranks > 1) tcp.open();
+    if (processes.uses(Transport::tcp)) tcp.open();
     introspection.open();
     make_predefined_communicators();
     joined = true;
@@ -86,10 +86,9 @@ void join() {
 /// Waits for all ranks: nobody will post a receive any more, and all messages have arrived.
 void meet_all() {
     JobShared &job = *node.job;
-    auto all = static_cast<std::uint32_t>(node.ranks);
+    auto all = static_cast<std::uint32_t>(processes.ranks());
     engine.wait_until([] { return messages.all_placed(); });
-    if (job.finalising.fetch_add(1, std::memory_order_acq_rel) + 1 == all)
-        for (int rank = 0; rank < node.ranks; rank++) node.wake_rank(rank);
+    if (job.finalising.fetch_add(1, std::memory_order_acq_rel) + 1 == all) node.wake_all();
     engine.wait_until([&] { return job.finalising.load(std::memory_order_acquire) == all; });
     while (engine.progress()) {}
 }

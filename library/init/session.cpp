@@ -119,7 +119,7 @@ int Session_get_pset_info(Session &, const char *pset_name, MPI_Info *info) {
 int Group_from_session_pset(Session &session, const char *pset_name, MPI_Group *newgroup) {
     const ProcessSet *set = find_process_set(pset_name);
     if (!set) return no_such_set(pset_name);
-    *newgroup = Group::make(set->group().world_ranks(), session.buffer)->handle();
+    *newgroup = Group::make(set->group().processes(), session.buffer)->handle();
     return MPI_SUCCESS;
 }
 

@@ -20,6 +20,7 @@
 
 #include "layout/copy.h"
 #include "transport/chain.h"
+#include "transport/process.h"
 
 #include <mpi.h>
 
@@ -59,7 +60,7 @@ struct Send {
     TypedBuffer buffer;
     Count bytes;
     char *contiguous; ///< where the data begins if it is one block of memory, else nullptr
-    int world_rank;   ///< of the receiver
+    ProcessIndex receiver;
     MessageEnvelope envelope;
     SendMode mode;
     bool waits; ///< in a blocking call: it can help to copy
@@ -119,7 +120,7 @@ struct Unexpected : Kept {
     int source;
     int tag;
     Count bytes;
-    int world_source = -1;                         ///< the sender's rank in the job
+    ProcessIndex sender = -1;
     int status_entry = -1;                         ///< core/introspection.h
     Links<Unexpected> all, chained;                ///< to all others, to those of its group of sources
     Links<Unexpected> same, same_source, same_tag; ///< in the indexes
@@ -132,7 +133,7 @@ struct Unexpected : Kept {
 
 /// A message of which a transport learns: who sent it, to what.
 struct Arrival {
-    int world_source; ///< the sender's rank in the job
+    ProcessIndex sender;
     MessageEnvelope envelope;
     Count bytes;
 };

@@ -13,6 +13,11 @@ namespace volley {
 
 Node node;
 
+void Node::wake_all() const {
+    // Every rank of the job has its record in this arena, on whichever node it is taken to be.
+    for (std::uint32_t place = 0; place < arena->ranks; place++) wake(rank_records(arena)[place], fences);
+}
+
 void abort_job(int code) {
     std::fflush(nullptr);
     if (node.arena) {

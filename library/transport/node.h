@@ -6,6 +6,7 @@
 #include "boot/job.h"
 #include "boot/settings.h"
 #include "transport/job_shared.h"
+#include "transport/process.h"
 #include "wait/sleep.h"
 
 #include <atomic>
@@ -17,10 +18,8 @@ namespace volley {
 struct Node {
     ArenaHead *arena = nullptr;
     JobShared *job = nullptr;
-    RankRecord *records = nullptr; ///< of all ranks, in the arena
-    RankRecord *own = nullptr;     ///< &records[rank]
-    int rank = 0;                  ///< in the job
-    int ranks = 1;
+    RankRecord *own = nullptr;
+    int rank = 0; ///< in the job: also its index in the table of processes
     int application = 0;
     Settings settings;
     WaitPolicy wait_policy{};
@@ -31,13 +30,23 @@ struct Node {
     std::atomic<std::uint32_t> &function() {
         return own != nullptr ? own->call_status.function : function_without_job;
     }
-    /// Called after changing memory another rank may be waiting on.
-    void wake_rank(int world_rank) const {
-        wake(records[world_rank], fences);
+    /// This process's place among those of its node.
+    std::int32_t place() const {
+        return processes[rank].place;
     }
+    Inbox *inbox(std::int32_t of_place) const {
+        return job->inbox(of_place, static_cast<int>(arena->ranks));
+    }
+    /// Called after changing memory that another rank of this node may be waiting on.
+    void wake_rank(ProcessIndex process) const {
+        wake(*processes[process].record, fences);
+    }
+    /// The same for what all ranks of the job share.
+    void wake_all() const;
     /// May this rank use pointers of that one?
-    bool may_dereference(int world_rank) const {
-        return own->space != 0 && own->space == records[world_rank].space;
+    bool may_dereference(ProcessIndex process) const {
+        const RankRecord *record = processes[process].record;
+        return record != nullptr && own->space != 0 && own->space == record->space;
     }
     /// There are more ranks than cores: one that spins keeps another from running.
     bool oversubscribed() const {

@@ -36,40 +36,45 @@ void make_pages(void *start, std::size_t bytes) {
 
 } // namespace
 
-void Channels::prepare(JobShared &job, int rank, int ranks) {
-    job_ = &job;
-    inbox_ = job.inbox(rank, ranks);
-    rank_ = rank;
-    ranks_ = ranks;
+void Channels::prepare() {
+    place_ = processes[node.rank].place;
+    ranks_ = static_cast<int>(node.arena->ranks);
+    inbox_ = node.inbox(place_);
     // 64 KiB of payload for a few ranks (a larger ring leaves the caches before it comes round), 4 KiB for hundreds:
     // what all pairs take together stays below some tens of MiB, and only what is used is ever touched.
-    auto crowd = std::bit_ceil(static_cast<std::uint32_t>(std::max(ranks, 4)));
+    auto crowd = std::bit_ceil(static_cast<std::uint32_t>(std::max(ranks_, 4)));
     bytes_ = std::clamp(524288u / crowd, 4096u, 65536u);
     if (auto limit = node.settings.eager_limit) bytes_ = std::max(bytes_, std::bit_ceil(4 * *limit));
     slots_ = std::clamp(1024u / crowd, 16u, 128u);
     if (lines_migrate) beside_ = std::min<std::uint32_t>(reclaimed_later, slots_ / 4 * cache_line);
-    senders_.assign(static_cast<std::size_t>(ranks), RingSender());
+    senders_.clear();
     receivers_.clear();
-    discovered_.assign(static_cast<std::size_t>(ranks), false);
+    discovered_.assign(static_cast<std::size_t>(ranks_), false);
     known_ = 0;
+    make_room();
 }
 
-bool Channels::make(int world_rank) {
-    if (world_rank != rank_ && node.arena->transport != Transport::shm) return false;
+void Channels::make_room() {
+    senders_.resize(static_cast<std::size_t>(processes.size()));
+}
+
+bool Channels::make(ProcessIndex process) {
+    const auto &[name, number, place, record, transport] = processes[process];
+    if (transport != Transport::shm) return false;
     // Blocks begin at pages: rings that are looked at in turns would all lie in the same few lines of a cache.
-    auto shift = static_cast<std::size_t>(rank_ + world_rank) % ring_places * cache_line;
+    auto shift = static_cast<std::size_t>(place_ + place) % ring_places * cache_line;
     auto *block = static_cast<char *>(arena_allocate(shift + RingHead::footprint(slots_, bytes_, beside_)));
     if (!block) return false;
     auto *ring = reinterpret_cast<RingHead *>(block + shift);
     ring->construct(slots_, bytes_, beside_, lines_migrate ? span_limit_where_lines_migrate : bytes_);
     make_pages_of(ring);
-    bool readable = world_rank == rank_ || node.may_dereference(world_rank);
-    RingSender &sender = senders_[static_cast<std::size_t>(world_rank)];
+    bool readable = place == place_ || node.may_dereference(process);
+    RingSender &sender = senders_[static_cast<std::size_t>(process)];
     sender = RingSender(ring, node.settings.eager_limit_to(readable), node.has_own_core());
-    if (readable && world_rank != rank_ && node.has_own_core() && !node.settings.eager_limit) sender.try_in_place();
-    if (world_rank != rank_ && node.has_own_core()) sender.pipeline_up_to(node.settings.pipeline_limit_to(readable));
-    Inbox *inbox = job_->inbox(world_rank, ranks_);
-    inbox->ring(static_cast<std::size_t>(rank_)).store(arena_offset(ring), std::memory_order_release);
+    if (readable && place != place_ && node.has_own_core() && !node.settings.eager_limit) sender.try_in_place();
+    if (place != place_ && node.has_own_core()) sender.pipeline_up_to(node.settings.pipeline_limit_to(readable));
+    Inbox *inbox = node.inbox(place);
+    inbox->ring(static_cast<std::size_t>(place_)).store(arena_offset(ring), std::memory_order_release);
     inbox->rings.fetch_add(1, std::memory_order_release);
     return true;
 }
@@ -80,13 +85,14 @@ void Channels::make_pages_of(RingHead *ring) const {
 
 void Channels::discover() {
     known_ = inbox_->rings.load(std::memory_order_acquire);
-    for (int sender = 0; sender < ranks_; sender++) {
-        auto index = static_cast<std::size_t>(sender);
+    for (int place = 0; place < ranks_; place++) {
+        auto index = static_cast<std::size_t>(place);
         if (discovered_[index]) continue;
         std::uint64_t offset = inbox_->ring(index).load(std::memory_order_acquire);
         if (offset == 0) continue;
         discovered_[index] = true;
         auto *ring = arena_pointer<RingHead>(offset);
+        ProcessIndex sender = processes.at_place(place);
         if (!node.may_dereference(sender)) make_pages_of(ring); // else the sender has made them for both
         receivers_.push_back({RingReceiver(ring), sender});
     }

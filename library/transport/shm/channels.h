@@ -3,6 +3,7 @@
 #pragma once
 
 #include "transport/job_shared.h"
+#include "transport/process.h"
 #include "transport/shm/ring.h"
 
 #include <cstdint>
@@ -12,22 +13,25 @@ namespace volley {
 
 class Channels {
   public:
-    /// Ring sizes follow from the number of ranks on the host: all pairs may come to talk.
-    void prepare(JobShared &job, int rank, int ranks);
+    /// Once the table of processes is there. Ring sizes follow from the number of ranks on the host: all pairs may come
+    /// to talk.
+    void prepare();
+    /// For processes that have been entered in the table.
+    void make_room();
 
-    /// Makes the ring to a rank of this host, if need be. False if the arena is used up, or another
-    /// transport carries messages to that rank.
-    bool reach(int world_rank) {
-        return senders_[static_cast<std::size_t>(world_rank)].exists() || make(world_rank);
+    /// Makes the ring to a process, if need be. False if the arena is used up, or another transport carries messages
+    /// to that process.
+    bool reach(ProcessIndex process) {
+        return senders_[static_cast<std::size_t>(process)].exists() || make(process);
     }
     /// Precondition: reach() has made it.
-    RingSender &to(int world_rank) {
-        return senders_[static_cast<std::size_t>(world_rank)];
+    RingSender &to(ProcessIndex process) {
+        return senders_[static_cast<std::size_t>(process)];
     }
 
     /// The same, or nullptr if none has been made.
-    RingSender *known_to(int world_rank) {
-        RingSender &sender = senders_[static_cast<std::size_t>(world_rank)];
+    RingSender *known_to(ProcessIndex process) {
+        RingSender &sender = senders_[static_cast<std::size_t>(process)];
         return sender.exists() ? &sender : nullptr;
     }
 
@@ -38,7 +42,7 @@ class Channels {
         left,     ///< the same, but it stays in the ring
     };
 
-    /// Calls `handle(sender's rank in the job, receiver, slot, may_leave)` for messages that have arrived, which
+    /// Calls `handle(sender, receiver, slot, may_leave)` for messages that have arrived, which
     /// releases the slot; at most a few of each ring, so that none starves. True if there were any.
     ///
     /// may_leave: the ring has given something that was waited for. The caller will likely go on now, and what comes
@@ -69,22 +73,21 @@ class Channels {
 
     struct Receiver {
         RingReceiver ring;
-        int sender;
+        ProcessIndex sender;
     };
 
-    bool make(int world_rank);
+    bool make(ProcessIndex process);
     void make_pages_of(RingHead *ring) const;
     void discover();
 
-    JobShared *job_ = nullptr;
     Inbox *inbox_ = nullptr;
-    int rank_ = 0;
-    int ranks_ = 0;
+    std::int32_t place_ = 0;
+    int ranks_ = 0; ///< of the node
     std::uint32_t slots_ = 0, bytes_ = 0, beside_ = 0;
     std::uint32_t known_ = 0;
-    std::vector<RingSender> senders_;
+    std::vector<RingSender> senders_; ///< by process
     std::vector<Receiver> receivers_;
-    std::vector<bool> discovered_;
+    std::vector<bool> discovered_; ///< by place
 };
 
 } // namespace volley

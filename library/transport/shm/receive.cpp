@@ -41,8 +41,12 @@ void copy_out(unsigned char *data, const Receive &receive, Count from, Count to)
     }
 }
 
+ProcessIndex sender_of(const Rendezvous &rendezvous) {
+    return processes.at_place(rendezvous.sender);
+}
+
 /// A sender may wait for the room.
-void give_back(int sender, RingReceiver &ring, Slot *slot) {
+void give_back(ProcessIndex sender, RingReceiver &ring, Slot *slot) {
     if (ring.release(slot)) [[unlikely]]
         node.wake_rank(sender);
 }
@@ -60,7 +64,7 @@ void share(Rendezvous &rendezvous, const Receive &receive, Count bytes) {
     rendezvous.to_count = destination.count;
     rendezvous.to_bytes = bytes;
     rendezvous.state.store(RendezvousState::shared, std::memory_order_release);
-    node.wake_rank(rendezvous.sender); // a late receiver's sender may sleep by now
+    node.wake_rank(sender_of(rendezvous)); // a late receiver's sender may sleep by now
 }
 
 /// Both sides copy, chunk by chunk.
@@ -78,8 +82,8 @@ void copy_together(Rendezvous &rendezvous, const Receive &receive, Count bytes) 
 
 } // namespace
 
-Channels::Handled SharedMemory::arrive(int sender, RingReceiver &ring, Slot *slot, bool may_leave) {
-    const Arrival arrival{.world_source = sender,
+Channels::Handled SharedMemory::arrive(ProcessIndex sender, RingReceiver &ring, Slot *slot, bool may_leave) {
+    const Arrival arrival{.sender = sender,
                           .envelope = {.tag = slot->tag, .context = slot->context, .source = slot->source},
                           .bytes = static_cast<Count>(slot->bytes())};
     const auto [tag, context, source] = arrival.envelope;
@@ -146,8 +150,9 @@ bool SharedMemory::fetch(Receive &receive, int source, int tag, Rendezvous &rend
     }
     Count bytes = accept(receive, source, tag, rendezvous.bytes);
 
-    bool readable = rendezvous.sender == node.rank || node.may_dereference(rendezvous.sender);
-    bool together = rendezvous.waits && rendezvous.sender != node.rank && !node.oversubscribed();
+    ProcessIndex sender = sender_of(rendezvous);
+    bool readable = sender == node.rank || node.may_dereference(sender);
+    bool together = rendezvous.waits && sender != node.rank && !node.oversubscribed();
     auto read = [&] {
         if (rendezvous.plan != 0) return false; // of another process, which had no room for the message
         return together && bytes >= kernel_shared_from_bytes && cma_granted_ && receive.contiguous
@@ -194,8 +199,9 @@ void SharedMemory::follow(Rendezvous &rendezvous, const Receive &receive, Count 
 /// other's too many.
 void SharedMemory::keep_block(Rendezvous &rendezvous) {
     auto bytes = static_cast<std::size_t>(rendezvous.bytes);
-    if (!node.has_own_core() || bytes > ArenaHeap::keeps_pages || rendezvous.sender == node.rank) return;
-    int &kept = blocks_kept_[static_cast<std::size_t>(rendezvous.sender)];
+    ProcessIndex sender = sender_of(rendezvous);
+    if (!node.has_own_core() || bytes > ArenaHeap::keeps_pages || sender == node.rank) return;
+    int &kept = blocks_kept_[static_cast<std::size_t>(sender)];
     if (kept > 0) { // the peer may have kept one meanwhile
         collect_buffered();
         heed_attention();
@@ -213,16 +219,16 @@ LinePace &SharedMemory::pace_of(Count bytes) {
 /// Whether its sender may go by how quick it was that a message stayed in its buffer.
 bool SharedMemory::may_judge(const Rendezvous &rendezvous) {
     if (!is_pipelined(rendezvous.bytes)) return true;
-    RingSender *back = channels.known_to(rendezvous.sender);
+    RingSender *back = channels.known_to(sender_of(rendezvous));
     return !back || back->join_trial();
 }
 
 /// Hands the rendezvous to its sender: done for good, or because something is wanted of it.
 void SharedMemory::hand_over(Rendezvous &rendezvous, RendezvousState state) {
-    int sender = rendezvous.sender;
+    ProcessIndex sender = sender_of(rendezvous); // it is given out again once its state is stored
     if (rendezvous.notifies) {
         rendezvous.state.store(state, std::memory_order_relaxed);
-        std::atomic<std::uint64_t> &first = node.job->inbox(sender, node.ranks)->attention;
+        std::atomic<std::uint64_t> &first = node.inbox(processes[sender].place)->attention;
         std::uint64_t next = first.load(std::memory_order_relaxed), own_offset = arena_offset(&rendezvous);
         do rendezvous.next_told = next;
         while (!first.compare_exchange_weak(next, own_offset, std::memory_order_release, std::memory_order_relaxed));
@@ -260,7 +266,7 @@ bool SharedMemory::read_together(Rendezvous &rendezvous, const Receive &receive,
 /// Bytes [from, to) out of the sender's memory by the kernel. False if it may not be read.
 bool SharedMemory::read_process(const Rendezvous &rendezvous, const Receive &receive, Count from, Count to) {
     if (cma_refused_) return false;
-    pid_t process = node.records[rendezvous.sender].program.load(std::memory_order_relaxed);
+    pid_t pid = processes[sender_of(rendezvous)].record->program.load(std::memory_order_relaxed);
     for (Count done = from; done < to;) {
         std::array<iovec, 64> local;
         int pieces = 1;
@@ -270,13 +276,13 @@ bool SharedMemory::read_process(const Rendezvous &rendezvous, const Receive &rec
         else
             pieces = fill_segments(receive.buffer, done, to, local.data(), static_cast<int>(local.size()), covered);
         iovec remote{reinterpret_cast<char *>(rendezvous.address) + done, static_cast<std::size_t>(covered)};
-        ssize_t got = process_vm_readv(process, local.data(), static_cast<unsigned long>(pieces), &remote, 1, 0);
+        ssize_t got = process_vm_readv(pid, local.data(), static_cast<unsigned long>(pieces), &remote, 1, 0);
         if (got <= 0) {
             if (got < 0 && errno == EINTR) continue;
             // Not allowed (Yama, seccomp, containers), or memory the kernel cannot read this way.
             if (errno == EPERM || errno == ENOSYS) {
                 cma_refused_ = true;
-                node.job->inbox(node.rank, node.ranks)->refuses_cma.store(1, std::memory_order_relaxed);
+                node.inbox(node.place())->refuses_cma.store(1, std::memory_order_relaxed);
             }
             return false;
         }
@@ -320,10 +326,10 @@ bool SharedMemory::continue_fetches() {
 }
 
 bool SharedMemory::progress() {
-    bool moved = channels.poll([&](int sender, RingReceiver &ring, Slot *slot, bool may_leave) {
+    bool moved = channels.poll([&](ProcessIndex sender, RingReceiver &ring, Slot *slot, bool may_leave) {
         return arrive(sender, ring, slot, may_leave);
     });
-    if (!queued_ranks_.empty()) [[unlikely]]
+    if (!queued_.empty()) [[unlikely]]
         moved |= drain_queues();
     for (Send *send = polled_.first(); send;) {
         Send *next = send->outstanding_links.next;
@@ -339,12 +345,21 @@ bool SharedMemory::progress() {
 }
 
 void SharedMemory::prepare() {
-    channels.prepare(*node.job, node.rank, node.ranks);
-    attention_ = &node.job->inbox(node.rank, node.ranks)->attention;
-    queues_.assign(static_cast<std::size_t>(node.ranks), {});
-    blocks_kept_.assign(static_cast<std::size_t>(node.ranks), 0);
+    channels.prepare();
+    attention_ = &node.inbox(node.place())->attention;
+    queues_.clear();
+    blocks_kept_.clear();
+    make_room();
     reserve_ = reserved_ = arena_allocate_undefined(static_cast<std::size_t>(reserve_bytes));
     if (!reserve_) throw Error("the memory the ranks share is used up");
+}
+
+void SharedMemory::make_room() {
+    auto all = static_cast<std::size_t>(processes.size());
+    channels.make_room();
+    last_used_ = nullptr; // the rings' places have moved
+    queues_.resize(all);
+    blocks_kept_.resize(all);
 }
 
 } // namespace volley

@@ -71,8 +71,8 @@ struct alignas(2 * cache_line) Rendezvous {
     std::uint64_t plan;    ///< address of the sender's DatatypePlan; 0: one block of memory
     std::int64_t count;    ///< elements of that plan
     std::int64_t bytes;    ///< of the message
-    std::int32_t sender;   ///< rank in the job
-    std::int32_t receiver; ///< likewise
+    std::int32_t sender;   ///< its place on the node
+    std::int32_t receiver; ///< the sender's own: index in its table of processes
     std::uint8_t waits;    ///< the sender does nothing but wait for this: it can help to copy
     std::uint8_t watched;  ///< it might as well have gone through the ring (transport/shm/in_place.h): was that better?
     std::uint8_t notifies; ///< the sender does not look at it: it is to be told (Inbox::attention)

@@ -47,12 +47,12 @@ void help(Rendezvous &rendezvous) {
 }
 
 /// Writes bytes [from, to) of a message of one block into the receiver's process. False if the kernel refuses.
-bool write_process(const Rendezvous &rendezvous, pid_t process, Count from, Count to) {
+bool write_process(const Rendezvous &rendezvous, pid_t pid, Count from, Count to) {
     while (from < to) {
         auto size = static_cast<std::size_t>(to - from);
         iovec local{reinterpret_cast<char *>(rendezvous.address) + from, size};
         iovec remote{reinterpret_cast<char *>(rendezvous.to_address) + from, size};
-        ssize_t put = process_vm_writev(process, &local, 1, &remote, 1, 0);
+        ssize_t put = process_vm_writev(pid, &local, 1, &remote, 1, 0);
         if (put > 0)
             from += put; // may be short at a page that faults
         else if (put == 0 || errno != EINTR)
@@ -64,12 +64,12 @@ bool write_process(const Rendezvous &rendezvous, pid_t process, Count from, Coun
 } // namespace
 
 /// The same as help(), into another process. What has been claimed in vain is left to the receiver.
-void SharedMemory::help_process(Rendezvous &rendezvous, int world_rank) {
+void SharedMemory::help_process(Rendezvous &rendezvous, ProcessIndex process) {
     if (write_refused_) return;
-    pid_t process = node.records[world_rank].program.load(std::memory_order_relaxed);
+    pid_t pid = processes[process].record->program.load(std::memory_order_relaxed);
     Count mine =
         rendezvous.copy_chunks(rendezvous.to_bytes, kernel_chunk_of(rendezvous.to_bytes), [&](Count from, Count to) {
-            if (write_process(rendezvous, process, from, to)) return true;
+            if (write_process(rendezvous, pid, from, to)) return true;
             write_refused_ = true;
             rendezvous.refused.store(from + 1, std::memory_order_release);
             return false;
@@ -77,25 +77,25 @@ void SharedMemory::help_process(Rendezvous &rendezvous, int world_rank) {
     rendezvous.copied.fetch_add(mine, std::memory_order_release);
 }
 
-bool SharedMemory::send_at_once(const void *data, Count bytes, int world_rank, const MessageEnvelope &envelope) {
-    if (queues_[static_cast<std::size_t>(world_rank)].first()) [[unlikely]]
+bool SharedMemory::send_at_once(const void *data, Count bytes, ProcessIndex process, const MessageEnvelope &envelope) {
+    if (queues_[static_cast<std::size_t>(process)].first()) [[unlikely]]
         return false;
-    if (!channels.reach(world_rank)) [[unlikely]]
+    if (!channels.reach(process)) [[unlikely]]
         return false;
-    RingSender &ring = channels.to(world_rank);
+    RingSender &ring = channels.to(process);
     auto size = static_cast<std::size_t>(bytes);
     if (!ring.takes(size) || !ring.send_eager(envelope, data, size)) [[unlikely]]
         return false;
-    node.wake_rank(world_rank);
+    node.wake_rank(process);
     last_used_ = &ring;
     return true;
 }
 
 void SharedMemory::start(Send &send) {
-    auto &queue = queues_[static_cast<std::size_t>(send.world_rank)];
+    auto &queue = queues_[static_cast<std::size_t>(send.receiver)];
     if (!queue.first()) {
         if (place(send)) return;
-        queued_ranks_.push_back(send.world_rank);
+        queued_.push_back(send.receiver);
     }
     send.queued = true;
     queue.append(send);
@@ -103,11 +103,11 @@ void SharedMemory::start(Send &send) {
 
 /// False if the ring is full.
 bool SharedMemory::place(Send &send) {
-    if (!channels.reach(send.world_rank)) [[unlikely]] {
+    if (!channels.reach(send.receiver)) [[unlikely]] {
         start_elsewhere(send);
         return true;
     }
-    RingSender &ring = channels.to(send.world_rank);
+    RingSender &ring = channels.to(send.receiver);
     auto size = static_cast<std::size_t>(send.bytes);
     if (send.mode == SendMode::synchronous || !ring.takes(size)) return request_to_send(send);
     bool placed = send.contiguous ? ring.send_eager(send.envelope, send.contiguous, size)
@@ -116,30 +116,30 @@ bool SharedMemory::place(Send &send) {
                                     });
     if (!placed) return false;
     last_used_ = &ring;
-    node.wake_rank(send.world_rank);
+    node.wake_rank(send.receiver);
     sent(send);
     return true;
 }
 
 /// A receiver in another process cannot follow a plan, and may not be allowed to read this process at all.
 bool SharedMemory::must_go_through_arena(const Send &send) const {
-    if (send.world_rank == node.rank || node.may_dereference(send.world_rank)) return false;
-    Inbox *inbox = node.job->inbox(send.world_rank, node.ranks);
+    if (send.receiver == node.rank || node.may_dereference(send.receiver)) return false;
+    Inbox *inbox = node.inbox(processes[send.receiver].place);
     return !send.contiguous || inbox->refuses_cma.load(std::memory_order_relaxed) != 0;
 }
 
 /// It need not, but is to: with a core for each, two copies of which one follows the other may be quicker than one.
 bool SharedMemory::pipelines(const Send &send) {
     return send.mode != SendMode::synchronous && heap_.in_use() <= most_buffered &&
-           channels.to(send.world_rank).pipelines(static_cast<std::size_t>(send.bytes));
+           channels.to(send.receiver).pipelines(static_cast<std::size_t>(send.bytes));
 }
 
 /// Writes what there is to tell about the message. False if the arena is used up.
 bool SharedMemory::describe(Send &send) {
     Rendezvous *rendezvous = send.rendezvous = allocate_rendezvous();
     if (!rendezvous) return false;
-    rendezvous->sender = node.rank;
-    rendezvous->receiver = send.world_rank;
+    rendezvous->sender = node.place();
+    rendezvous->receiver = send.receiver;
     rendezvous->owner = reinterpret_cast<std::uint64_t>(&send);
     rendezvous->is_buffered = 0;
     rendezvous->bytes = send.bytes;
@@ -158,7 +158,7 @@ bool SharedMemory::describe(Send &send) {
 
 /// False if the ring is full.
 bool SharedMemory::request_to_send(Send &send) {
-    RingSender &ring = channels.to(send.world_rank);
+    RingSender &ring = channels.to(send.receiver);
     // Without room for it the receiver is told all the same. It says so if it cannot read it where it is. The block
     // comes first: the last one that this rank has kept, rather than one that its receiver is just done with.
     void *block = must_go_through_arena(send) || pipelines(send) ? allocate_block(send) : nullptr;
@@ -182,7 +182,7 @@ bool SharedMemory::request_to_send(Send &send) {
     }
     ring.has_pipelined(moves);
     outstanding(send);
-    node.wake_rank(send.world_rank);
+    node.wake_rank(send.receiver);
     if (moves) copy_to_arena(send, block, RendezvousState::buffered);
     return true;
 }
@@ -206,7 +206,7 @@ void SharedMemory::copy_to_arena(Send &send, void *block, RendezvousState then) 
         from = to;
     }
     rendezvous.state.store(then, std::memory_order_release);
-    node.wake_rank(send.world_rank);
+    node.wake_rank(send.receiver);
     if (send.mode == SendMode::synchronous && then == RendezvousState::buffered) {
         // The data is away, but the receive has not begun: the send lives on until the rendezvous is done.
         send.block = block;
@@ -241,7 +241,7 @@ void SharedMemory::keep_buffered(Rendezvous &rendezvous, void *block) {
 void SharedMemory::attend(Send &send) {
     if (send.queued || !send.rendezvous || send.done) return;
     if (send.rendezvous->state.load(std::memory_order_relaxed) != RendezvousState::open) return; // the receiver is here
-    RingSender &ring = channels.to(send.world_rank);
+    RingSender &ring = channels.to(send.receiver);
     if (send.looks++ == 0)
         send.most_looks = node.oversubscribed()  ? looks_when_oversubscribed
                           : ring.expects_delay() ? looks_when_quick
@@ -262,9 +262,9 @@ bool SharedMemory::check(Send &send) {
     switch (rendezvous.state.load(std::memory_order_acquire)) {
     case RendezvousState::done:
         no_longer_outstanding(send);
-        if (!send.block) channels.to(send.world_rank).in_time();
+        if (!send.block) channels.to(send.receiver).in_time();
         if (rendezvous.watched)
-            channels.to(send.world_rank).learn(rendezvous.quick != 0 && send.looks <= looks_when_quick);
+            channels.to(send.receiver).learn(rendezvous.quick != 0 && send.looks <= looks_when_quick);
         free_rendezvous_.push_back(&rendezvous);
         if (send.piece > 0)
             end_pieces(send);
@@ -273,10 +273,10 @@ bool SharedMemory::check(Send &send) {
         sent(send);
         return true;
     case RendezvousState::shared:
-        if (node.may_dereference(send.world_rank))
+        if (node.may_dereference(send.receiver))
             help(rendezvous);
         else
-            help_process(rendezvous, send.world_rank);
+            help_process(rendezvous, send.receiver);
         return false;
     case RendezvousState::wanted:
         return provide(send);
@@ -324,7 +324,7 @@ void SharedMemory::next_piece(Send &send) {
     rendezvous.copied.store(from, std::memory_order_relaxed);
     rendezvous.pipelined.store(to, std::memory_order_relaxed);
     rendezvous.state.store(RendezvousState::piece, std::memory_order_release);
-    node.wake_rank(send.world_rank);
+    node.wake_rank(send.receiver);
 }
 
 void SharedMemory::end_pieces(Send &send) {
@@ -337,9 +337,9 @@ void SharedMemory::end_pieces(Send &send) {
 bool SharedMemory::cancel(Send &send) {
     if (send.done) return false;
     if (send.queued) {
-        auto &queue = queues_[static_cast<std::size_t>(send.world_rank)];
+        auto &queue = queues_[static_cast<std::size_t>(send.receiver)];
         queue.remove(send);
-        if (!queue.first()) std::erase(queued_ranks_, send.world_rank);
+        if (!queue.first()) std::erase(queued_, send.receiver);
         send.queued = false;
         if (send.rendezvous) free_rendezvous_.push_back(send.rendezvous);
     } else {
@@ -354,8 +354,8 @@ bool SharedMemory::cancel(Send &send) {
 
 bool SharedMemory::drain_queues() {
     bool moved = false;
-    for (std::size_t i = 0; i < queued_ranks_.size();) {
-        auto &queue = queues_[static_cast<std::size_t>(queued_ranks_[i])];
+    for (std::size_t i = 0; i < queued_.size();) {
+        auto &queue = queues_[static_cast<std::size_t>(queued_[i])];
         while (Send *send = queue.first()) {
             // Out of the chain first: placing it may finish it, and its request with it.
             queue.remove(*send);
@@ -370,8 +370,8 @@ bool SharedMemory::drain_queues() {
         if (queue.first()) {
             i++;
         } else {
-            queued_ranks_[i] = queued_ranks_.back();
-            queued_ranks_.pop_back();
+            queued_[i] = queued_.back();
+            queued_.pop_back();
         }
     }
     return moved;

@@ -22,9 +22,11 @@ inline TypedBuffer source_of(const Rendezvous &rendezvous) {
 class SharedMemory {
   public:
     void prepare();
+    /// For processes that have been entered in the table.
+    void make_room();
 
     /// Puts a small message of one block into the ring at once. False if that is not possible now.
-    bool send_at_once(const void *data, Count bytes, int world_rank, const MessageEnvelope &envelope);
+    bool send_at_once(const void *data, Count bytes, ProcessIndex process, const MessageEnvelope &envelope);
 
     void start(Send &send);
     /// The call that started it waits for it and for nothing else: it helps to copy, and takes the message away
@@ -46,7 +48,7 @@ class SharedMemory {
 
     /// No send waits for room in a ring: all are on their way.
     bool all_placed() const {
-        return queued_ranks_.empty();
+        return queued_.empty();
     }
     /// No other rank is to read this one's buffers any more. What lies in the arena stays there.
     bool all_delivered() const {
@@ -83,11 +85,11 @@ class SharedMemory {
     void take_back(const Rendezvous &rendezvous, void *block);
     void keep_block(Rendezvous &rendezvous);
 
-    Channels::Handled arrive(int sender, RingReceiver &ring, Slot *slot, bool may_leave);
+    Channels::Handled arrive(ProcessIndex sender, RingReceiver &ring, Slot *slot, bool may_leave);
     void follow(Rendezvous &rendezvous, const Receive &receive, Count bytes);
     bool read_process(const Rendezvous &rendezvous, const Receive &receive, Count from, Count to);
     bool read_together(Rendezvous &rendezvous, const Receive &receive, Count bytes);
-    void help_process(Rendezvous &rendezvous, int world_rank);
+    void help_process(Rendezvous &rendezvous, ProcessIndex process);
     bool continue_fetches();
     static void hand_over(Rendezvous &rendezvous, RendezvousState state);
 
@@ -101,8 +103,8 @@ class SharedMemory {
 
     LinePace ring_pace_{50}, pipeline_pace_{67};
     RingSender *last_used_ = nullptr;               ///< for an eager message, until all is prepared for the next
-    std::vector<Chain<Send, &Send::queue>> queues_; ///< by the receiver's rank
-    std::vector<int> queued_ranks_;                 ///< ranks whose chain is not empty
+    std::vector<Chain<Send, &Send::queue>> queues_; ///< by the receiver
+    std::vector<ProcessIndex> queued_;              ///< receivers whose chain is not empty
     // Sends whose rendezvous are not done. Those that notify (transport/shm/rendezvous.h) are not looked at until told.
     Chain<Send, &Send::outstanding_links> polled_, notifying_;
     std::atomic<std::uint64_t> *attention_ = nullptr; ///< Inbox::attention, looked at in each round
@@ -116,7 +118,7 @@ class SharedMemory {
     static constexpr Count reserve_bytes = 4096;
     void *reserved_ = nullptr;
     void *reserve_ = nullptr;      ///< nullptr while a message has it
-    std::vector<int> blocks_kept_; ///< of those that came from a rank, less those of this one's that it has kept
+    std::vector<int> blocks_kept_; ///< of those that came from a process, less those of this one's that it has kept
     // What the kernel has said when other processes' memory was to be read or written.
     bool cma_refused_ = false;
     bool cma_granted_ = false;

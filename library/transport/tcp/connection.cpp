@@ -28,6 +28,10 @@ constexpr timespec between_looks{.tv_sec = 0, .tv_nsec = 10'000'000};
 
 } // namespace
 
+const RankRecord &Connection::record_of_peer() const {
+    return rank_records(node.arena)[processes[peer_].name.rank];
+}
+
 void Connection::use(Descriptor socket) {
     socket_ = std::move(socket);
     if (!descriptors.add(socket_.get(), EPOLLIN, key_)) fail(std::strerror(errno));
@@ -99,13 +103,13 @@ void Connection::watch(bool writable) {
 
 bool Connection::is_acknowledged() const {
     int bytes = 0;
-    bool left = node.records[peer_].state.load(std::memory_order_acquire) >= RankState::finalised;
+    bool left = record_of_peer().state.load(std::memory_order_acquire) >= RankState::finalised;
     return left || !socket_ || ioctl(socket_.get(), SIOCOUTQ, &bytes) != 0 || bytes == 0;
 }
 
 void Connection::lost(const char *reason) {
     is_lost_ = true;
-    bool left = node.records[peer_].state.load(std::memory_order_acquire) >= RankState::finalised;
+    bool left = record_of_peer().state.load(std::memory_order_acquire) >= RankState::finalised;
     if (!left && (is_needed() || !writer_.is_empty() || !reader_.is_between_frames())) fail(reason);
     if (socket_) descriptors.remove(socket_.get()); // closing is not enough if a child of fork has it, too
     socket_.reset();
@@ -116,8 +120,8 @@ void Connection::fail(const char *reason) const {
     for (int looks = 0; looks < launcher_looks && node.arena->ending.load() == 0; looks++)
         nanosleep(&between_looks, nullptr);
     auto [sender, receiver] = ends();
-    std::string text = "the TCP connection for messages from rank " + std::to_string(sender) + " to rank " +
-                       std::to_string(receiver) + " has failed: " + reason;
+    std::string text = "the TCP connection for messages from rank " + std::to_string(processes.rank_in_job(sender)) +
+                       " to rank " + std::to_string(processes.rank_in_job(receiver)) + " has failed: " + reason;
     abort_job_for(text.c_str());
 }
 

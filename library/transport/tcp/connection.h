@@ -37,7 +37,7 @@ class Connection : protected FrameHandler {
     bool is_acknowledged() const;
 
   protected:
-    Connection(int peer, std::uint64_t key) : peer_(peer), key_(key) {}
+    Connection(ProcessIndex peer, std::uint64_t key) : peer_(peer), key_(key) {}
     ~Connection() = default;
 
     /// From now on the socket is watched, and written to.
@@ -56,12 +56,15 @@ class Connection : protected FrameHandler {
     virtual void payload_written() {}
     /// Somebody waits for what this connection is to bring.
     virtual bool is_needed() const = 0;
-    /// Which rank sends messages here, and which receives them.
-    virtual std::pair<int, int> ends() const = 0;
+    /// Which process sends messages here, and which receives them.
+    virtual std::pair<ProcessIndex, ProcessIndex> ends() const = 0;
+
+    /// What the other rank's launcher knows of it: all ranks are on this host, whichever node they are taken to be on.
+    const RankRecord &record_of_peer() const;
 
     [[noreturn]] void fail(const char *reason) const;
 
-    const int peer_;
+    const ProcessIndex peer_;
     FrameWriter writer_;
 
   private:
@@ -80,7 +83,7 @@ class Connection : protected FrameHandler {
 /// To a rank that receives this one's messages.
 class Outgoing final : public Connection {
   public:
-    Outgoing(int receiver, std::uint64_t key);
+    Outgoing(ProcessIndex receiver, std::uint64_t key);
     /// Makes the connection if the receiver takes some by now. False if it does not.
     bool connect();
 
@@ -109,7 +112,7 @@ class Outgoing final : public Connection {
     bool next_payload() override;
     void payload_written() override;
     bool is_needed() const override;
-    std::pair<int, int> ends() const override;
+    std::pair<ProcessIndex, ProcessIndex> ends() const override;
     bool pulled(Send &send, const wire::FrameHeader &header);
 
     std::uint64_t last_id_ = 0;
@@ -124,7 +127,7 @@ class Outgoing final : public Connection {
 /// From a rank that sends messages to this one.
 class Incoming final : public Connection {
   public:
-    Incoming(int sender, std::uint64_t key, Descriptor socket);
+    Incoming(ProcessIndex sender, std::uint64_t key, Descriptor socket);
 
     /// A receive has been matched with announced message `id`: asks for the bytes it wants.
     void fetch(Receive &receive, std::uint64_t id, Count wanted);
@@ -145,7 +148,7 @@ class Incoming final : public Connection {
     void data(const unsigned char *part, std::size_t bytes) override;
     void end_data() override;
     bool is_needed() const override;
-    std::pair<int, int> ends() const override;
+    std::pair<ProcessIndex, ProcessIndex> ends() const override;
     void arrive(const Arrival &arrival, const unsigned char *payload);
     void cancel(std::uint64_t id);
     void pull(std::uint64_t id, Count wanted);

@@ -10,7 +10,7 @@
 
 namespace volley {
 
-Incoming::Incoming(int sender, std::uint64_t key, Descriptor socket) : Connection(sender, key) {
+Incoming::Incoming(ProcessIndex sender, std::uint64_t key, Descriptor socket) : Connection(sender, key) {
     use(std::move(socket));
 }
 
@@ -21,9 +21,9 @@ bool Incoming::frame(const wire::FrameHeader &header, unsigned char *payload) {
     }
     bool is_eager = header.kind == wire::FrameKind::eager;
     if (!is_eager && header.kind != wire::FrameKind::request) return false;
-    if (header.source < 0 || header.source >= node.ranks) return false;
+    if (header.source < 0 || header.source >= processes.size()) return false;
     if (!is_eager && header.id != ++last_id_) return false;
-    const Arrival arrival{.world_source = peer_,
+    const Arrival arrival{.sender = peer_,
                           .envelope = {.tag = header.tag, .context = header.context, .source = header.source},
                           .bytes = static_cast<Count>(header.bytes)};
     if (is_eager)
@@ -118,7 +118,7 @@ bool Incoming::is_needed() const {
     return !fetches_.empty();
 }
 
-std::pair<int, int> Incoming::ends() const {
+std::pair<ProcessIndex, ProcessIndex> Incoming::ends() const {
     return {peer_, node.rank};
 }
 

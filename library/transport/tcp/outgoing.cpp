@@ -30,7 +30,7 @@ wire::FrameHeader header_of(const Send &send, wire::FrameKind kind, std::uint64_
 
 } // namespace
 
-Outgoing::Outgoing(int receiver, std::uint64_t key) : Connection(receiver, key) {
+Outgoing::Outgoing(ProcessIndex receiver, std::uint64_t key) : Connection(receiver, key) {
     wire::Hello hello = {
         .magic = wire::magic, .version = wire::version, .rank = static_cast<std::uint32_t>(node.rank), .secret = {}};
     std::memcpy(hello.secret, node.arena->secret, secret_bytes);
@@ -38,7 +38,7 @@ Outgoing::Outgoing(int receiver, std::uint64_t key) : Connection(receiver, key) 
 }
 
 bool Outgoing::connect() {
-    std::uint32_t port = node.records[peer_].tcp_port.load(std::memory_order_acquire);
+    std::uint32_t port = record_of_peer().tcp_port.load(std::memory_order_acquire);
     if (port == 0) return false;
     Descriptor socket = connect_to(static_cast<std::uint16_t>(port));
     if (!socket) fail(std::strerror(errno));
@@ -136,7 +136,7 @@ bool Outgoing::is_needed() const {
     return !is_delivered() || !writer_.is_empty();
 }
 
-std::pair<int, int> Outgoing::ends() const {
+std::pair<ProcessIndex, ProcessIndex> Outgoing::ends() const {
     return {node.rank, peer_};
 }
 

@@ -22,8 +22,15 @@ constexpr std::uint64_t longest_silence_ns = 5'000'000'000;
 /// So many connections are accepted in a row, so that they do not keep the rank from its messages.
 constexpr int most_accepted = 16;
 
-/// What is ready is found by its key: a kind and a rank or descriptor.
+/// What is ready is found by its key: a kind and a process or descriptor.
 enum class Ready : std::uint32_t { listener, stranger, outgoing, incoming };
+
+/// Where its connection belongs; the table of processes may have grown.
+template <class Connections> auto &place_for(ProcessIndex process, Connections &connections) {
+    auto index = static_cast<std::size_t>(process);
+    if (index >= connections.size()) connections.resize(index + 1);
+    return connections[index];
+}
 
 std::uint64_t key_of(Ready kind, int number) {
     return static_cast<std::uint64_t>(kind) << 32 | static_cast<std::uint32_t>(number);
@@ -43,45 +50,42 @@ Tcp tcp;
 
 void Tcp::open() {
     if (enabled()) return;
-    own_ = node.rank;
-    outgoing_.resize(static_cast<std::size_t>(node.ranks));
-    incoming_.resize(static_cast<std::size_t>(node.ranks));
     descriptors.open(*node.own);
     std::uint16_t port = 0;
     listener_ = listen_somewhere(port);
     if (!descriptors.add(listener_.get(), EPOLLIN, key_of(Ready::listener, 0)))
         abort_job_for("the system has no room to watch for TCP connections");
     node.own->tcp_port.store(port, std::memory_order_release);
-    for (int rank = 0; rank < node.ranks; rank++) node.wake_rank(rank); // messages may wait for the port
+    node.wake_all(); // messages may wait for the port
 }
 
-Outgoing &Tcp::to(int world_rank) {
-    auto &connection = outgoing_[static_cast<std::size_t>(world_rank)];
+Outgoing &Tcp::to(ProcessIndex process) {
+    auto &connection = place_for(process, outgoing_);
     if (!connection) {
-        connection = std::make_unique<Outgoing>(world_rank, key_of(Ready::outgoing, world_rank));
-        if (!connection->connect()) waiting_.push_back(world_rank);
+        connection = std::make_unique<Outgoing>(process, key_of(Ready::outgoing, process));
+        if (!connection->connect()) waiting_.push_back(process);
     }
     return *connection;
 }
 
 void Tcp::start(Send &send) {
-    to(send.world_rank).start(send);
+    to(send.receiver).start(send);
 }
 
 void Tcp::cancel(Send &send) {
-    to(send.world_rank).cancel(send);
+    to(send.receiver).cancel(send);
 }
 
-void Tcp::fetch(Receive &receive, int world_source, std::uint64_t number, Count wanted) {
-    incoming_[static_cast<std::size_t>(world_source)]->fetch(receive, number, wanted);
+void Tcp::fetch(Receive &receive, ProcessIndex sender, std::uint64_t number, Count wanted) {
+    incoming_[static_cast<std::size_t>(sender)]->fetch(receive, number, wanted);
 }
 
-void Tcp::received(int world_source, Count bytes) {
-    incoming_[static_cast<std::size_t>(world_source)]->give_credit(bytes);
+void Tcp::received(ProcessIndex sender, Count bytes) {
+    incoming_[static_cast<std::size_t>(sender)]->give_credit(bytes);
 }
 
-void Tcp::drop(int world_source, std::uint64_t number) {
-    incoming_[static_cast<std::size_t>(world_source)]->drop(number);
+void Tcp::drop(ProcessIndex sender, std::uint64_t number) {
+    incoming_[static_cast<std::size_t>(sender)]->drop(number);
 }
 
 bool Tcp::progress() {
@@ -92,7 +96,9 @@ bool Tcp::progress() {
 }
 
 bool Tcp::connect_waiting() {
-    return std::erase_if(waiting_, [&](int rank) { return outgoing_[static_cast<std::size_t>(rank)]->connect(); }) > 0;
+    return std::erase_if(waiting_, [&](ProcessIndex process) {
+               return outgoing_[static_cast<std::size_t>(process)]->connect();
+           }) > 0;
 }
 
 bool Tcp::handle(std::uint64_t key) {
@@ -147,12 +153,13 @@ bool Tcp::greet(Stranger &stranger) {
     wire::Hello hello;
     std::memcpy(&hello, stranger.hello, sizeof hello);
     if (hello.magic != wire::magic || hello.version != wire::version || !is_secret(hello.secret)) return false;
-    if (hello.rank >= incoming_.size() || static_cast<int>(hello.rank) == own_ || incoming_[hello.rank]) return false;
+    if (hello.rank >= static_cast<std::uint32_t>(processes.ranks())) return false;
+    ProcessIndex sender = processes.find({.rank = static_cast<std::int32_t>(hello.rank)});
+    auto &connection = place_for(sender, incoming_);
+    if (processes[sender].transport != Transport::tcp || connection) return false;
     descriptors.remove(stranger.socket.get());
-    auto sender = static_cast<int>(hello.rank);
-    incoming_[hello.rank] =
-        std::make_unique<Incoming>(sender, key_of(Ready::incoming, sender), std::move(stranger.socket));
-    incoming_[hello.rank]->serve();
+    connection = std::make_unique<Incoming>(sender, key_of(Ready::incoming, sender), std::move(stranger.socket));
+    connection->serve();
     return true;
 }
 

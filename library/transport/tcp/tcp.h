@@ -27,20 +27,16 @@ class Tcp {
     bool enabled() const {
         return static_cast<bool>(listener_);
     }
-    /// Whether messages to that rank go this way.
-    bool carries(int world_rank) const {
-        return enabled() && world_rank != own_;
-    }
 
     void start(Send &send);
     /// The send completes, cancelled or not, when its receiver has answered.
     void cancel(Send &send);
     /// A receive has been matched with the announced message of that number: it wants so many bytes.
-    void fetch(Receive &receive, int world_source, std::uint64_t number, Count wanted);
+    void fetch(Receive &receive, ProcessIndex sender, std::uint64_t number, Count wanted);
     /// A message of so many bytes that had come as bytes has been received.
-    void received(int world_source, Count bytes);
+    void received(ProcessIndex sender, Count bytes);
     /// Nobody will receive the announced message.
-    void drop(int world_source, std::uint64_t number);
+    void drop(ProcessIndex sender, std::uint64_t number);
 
     /// Looks at all connections. True if anything moved.
     bool progress();
@@ -62,7 +58,7 @@ class Tcp {
         unsigned char hello[sizeof(wire::Hello)] = {};
     };
 
-    Outgoing &to(int world_rank);
+    Outgoing &to(ProcessIndex process);
     bool connect_waiting();
     bool handle(std::uint64_t key);
     void accept();
@@ -72,10 +68,9 @@ class Tcp {
     void close(std::vector<Stranger>::iterator stranger);
 
     Descriptor listener_;
-    int own_ = 0;
-    std::vector<std::unique_ptr<Outgoing>> outgoing_; ///< by the receiver's rank
-    std::vector<std::unique_ptr<Incoming>> incoming_; ///< by the sender's rank
-    std::vector<int> waiting_;                        ///< receivers that did not take connections yet
+    std::vector<std::unique_ptr<Outgoing>> outgoing_; ///< by the receiver
+    std::vector<std::unique_ptr<Incoming>> incoming_; ///< by the sender
+    std::vector<ProcessIndex> waiting_;               ///< receivers that did not take connections yet
     std::vector<Stranger> strangers_;                 ///< in the order in which they came
 };
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ..conftest import MODES, SIZES, TCP, TCP_SIZES, MpiProgram, MpiRun
+from ..conftest import MODES, NODES, SIZES, TCP, TCP_SIZES, MpiProgram, MpiRun
 
 PROGRAMS = Path(__file__).parent / "programs"
 SOURCES = ["data", "reduce", "large", "inter", "neighbours", "outstanding", "sequence", "threads", "errors"]
@@ -25,6 +25,15 @@ def test_program(source: str, ranks: int, mode: str, mpi_program: MpiProgram, mp
 @pytest.mark.parametrize("source", SOURCES)
 def test_program_by_tcp(source: str, ranks: int, mpi_program: MpiProgram, mpirun: MpiRun) -> None:
     mpirun(*TCP, "-n", ranks, mpi_program(PROGRAMS / f"{source}.cpp"))
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("nodes", "ranks"), NODES)
+@pytest.mark.parametrize("source", SOURCES)
+def test_program_on_several_nodes(
+    source: str, nodes: str, ranks: int, mode: str, mpi_program: MpiProgram, mpirun: MpiRun
+) -> None:
+    mpirun("--ranks", mode, "-genv", "VOLLEY_NODES", nodes, "-n", ranks, mpi_program(PROGRAMS / f"{source}.cpp"))
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ..conftest import MODES, SIZES, TCP, TCP_SIZES, MpiProgram, MpiRun
+from ..conftest import MODES, NODES, SIZES, TCP, TCP_SIZES, MpiProgram, MpiRun
 
 PROGRAMS = Path(__file__).parent / "programs"
 SOURCES = [
@@ -35,6 +35,14 @@ def test_program(source: str, ranks: int, mode: str, mpi_program: MpiProgram, mp
 @pytest.mark.parametrize("source", SOURCES)
 def test_program_by_tcp(source: str, ranks: int, mpi_program: MpiProgram, mpirun: MpiRun) -> None:
     outcome = mpirun(*TCP, "-n", ranks, mpi_program(PROGRAMS / f"{source}.cpp"), check=False)
+    assert (outcome.returncode, outcome.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(("nodes", "ranks"), NODES)
+@pytest.mark.parametrize("source", SOURCES)
+def test_program_on_several_nodes(source: str, nodes: str, ranks: int, mpi_program: MpiProgram, mpirun: MpiRun) -> None:
+    program = mpi_program(PROGRAMS / f"{source}.cpp")
+    outcome = mpirun("-genv", "VOLLEY_NODES", nodes, "-n", ranks, program, check=False)
     assert (outcome.returncode, outcome.stderr) == (0, "")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ..conftest import MODES, SIZES, TCP, TCP_SIZES, MpiProgram, MpiRun
+from ..conftest import MODES, NODES, SIZES, TCP, TCP_SIZES, MpiProgram, MpiRun
 
 FOLDER = Path(__file__).parent
 
@@ -29,6 +29,16 @@ def test_messages_by_tcp(
     source: str, eager_limit: int | str, ranks: int, mpi_program: MpiProgram, mpirun: MpiRun
 ) -> None:
     mpirun(*TCP, "-genv", "VOLLEY_EAGER_LIMIT", eager_limit, "-n", ranks, mpi_program(FOLDER / f"{source}.cpp"))
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("nodes", "ranks"), NODES)
+@pytest.mark.parametrize("source", ["traffic", "semantics", "freed_types", "threads"])
+def test_messages_within_and_between_nodes(
+    source: str, nodes: str, ranks: int, mode: str, mpi_program: MpiProgram, mpirun: MpiRun
+) -> None:
+    """Some peers are reached through memory, others by TCP, in one job and by one receive from any source."""
+    mpirun("--ranks", mode, "-genv", "VOLLEY_NODES", nodes, "-n", ranks, mpi_program(FOLDER / f"{source}.cpp"))
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -128,3 +138,11 @@ def test_an_eager_limit_that_means_nothing_is_refused(limit: str, mpi_program: M
         assert outcome.returncode == (1 if option == "-genv" else 16), outcome.stderr  # else MPI_ERR_OTHER
         assert f"VOLLEY_EAGER_LIMIT is '{limit}': it must be a number of bytes from 0 to 1048576" in outcome.stderr
         assert ("MPI_Init failed" in outcome.stderr) == (option == "-env")
+
+
+@pytest.mark.parametrize("nodes", ["2,", ",2", "0,2", "two", "2;2"])
+def test_nodes_that_mean_nothing_are_refused(nodes: str, mpi_program: MpiProgram, mpirun: MpiRun) -> None:
+    program = mpi_program(FOLDER / "traffic.cpp")
+    outcome = mpirun("-genv", "VOLLEY_NODES", nodes, "-n", 2, program, check=False)
+    assert outcome.returncode != 0
+    assert f"VOLLEY_NODES is '{nodes}': it must be numbers of ranks" in outcome.stderr

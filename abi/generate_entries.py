@@ -66,6 +66,19 @@ ANYTIME = frozenset(
     }
 )
 
+# Need no lock, and so do not end the ownership of it (core/lock.h) if another thread calls them: they read what is
+# constant or atomic. Those that are not allowed at any time have it while MPI is available.
+LOCK_FREE = frozenset(
+    {
+        "MPI_Initialized",
+        "MPI_Finalized",
+        "MPI_Get_version",
+        "MPI_Get_library_version",
+        "MPI_Query_thread",
+        "MPI_Is_thread_main",
+    }
+)
+
 # Arguments reach these as C passes them: they are significant only in some ranks.
 UNDECODED = frozenset({("MPI_Intercomm_create", "peer_comm"), ("MPI_Intercomm_create_from_groups", "remote_group")})
 # The null handle has a meaning: implementations get a pointer, nullptr for it.
@@ -155,7 +168,7 @@ COLLECTIVE = frozenset({"collective", "neighbourhood"})
 COUNTS_CHECKED_INSIDE = frozenset({"datatype", "topology", "collective", "neighbourhood", "environment"})
 ARRAYS_CHECKED = frozenset({"request", "group", "datatype"})
 # Without a value of its own to return a failure in, or without anything that can fail.
-UNGUARDED = frozenset({"MPI_Wtime", "MPI_Wtick", "MPI_Aint_add", "MPI_Aint_diff"})
+UNGUARDED = frozenset({"MPI_Wtime", "MPI_Wtick", "MPI_Aint_add", "MPI_Aint_diff", "MPI_Pcontrol"})
 
 
 def is_supported(function: Function) -> bool:
@@ -288,13 +301,21 @@ class Entry:
         if self.function.name in UNGUARDED or self.function.group == "conversion":
             return export(self.function, self._unguarded())
         anytime = self.function.group in ANYTIME_GROUPS or self.function.name in ANYTIME
-        body = [f"Call call({self.number}{', Call::Anytime{}' if anytime else ''});"]
+        body = list(self._lock_free(anytime)) if self.function.name in LOCK_FREE else []
+        body.append(f"Call call({self.number}{', Call::Anytime{}' if anytime else ''});")
         if self._owner:
             body += self._decode_owner(self._owner)
         # C cannot pass an exception on. The standard library throws no other for want of memory.
         body += ["try {", *self._checks(), *self._compare(), *self._work()]
         body += ["} catch (const std::bad_alloc &) {", self._finish("out_of_memory()"), "}"]
         return export(self.function, body)
+
+    def _lock_free(self, anytime: bool) -> Iterator[str]:
+        """The good case without the lock; the others are errors."""
+        pointers = [parameter.name for parameter in self.function.parameters if self._must_point(parameter)]
+        conditions = ([] if anytime else ["engine.available"]) + [f"{name} != nullptr" for name in pointers]
+        names = ", ".join(parameter.name for parameter in self.function.parameters)
+        yield f"if ({' && '.join(conditions)}) [[likely]] return mpi::{self.implementation.name}({names});"
 
     def _compare(self) -> Iterator[str]:
         """In checking mode, ranks tell each other which blocking collective they are in, before they begin."""
@@ -310,7 +331,7 @@ class Entry:
     def _unguarded(self) -> Iterator[str]:
         if self.function.group == "conversion":
             yield f"Call call({self.number}, Call::Anytime{{}});"
-        names = ", ".join(parameter.name for parameter in self.function.parameters)
+        names = ", ".join(parameter.name for parameter in self.function.parameters if parameter.name)
         yield f"return mpi::{self.implementation.name}({names});"
 
     @cached_property

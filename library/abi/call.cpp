@@ -8,6 +8,29 @@
 
 namespace volley {
 
+bool Call::withdraw() {
+    function_->store(previous_, std::memory_order_release);
+    if (previous_ == 0) engine.lock.leave_as_owner();
+    return false;
+}
+
+void Call::enter(std::uint32_t function, bool anytime) {
+    engine.lock.acquire();
+    locked_ = true;
+    if (!anytime && !engine.available.load(std::memory_order_relaxed)) refuse(function);
+    function_ = &node.function();
+    previous_ = function_->load(std::memory_order_relaxed);
+    function_->store(function, std::memory_order_relaxed);
+    forget_blame();
+}
+
+void Call::leave() {
+    if (locked_)
+        engine.lock.release();
+    else if (previous_ == 0)
+        engine.lock.leave_as_owner();
+}
+
 void Call::refuse(std::uint32_t function) {
     std::string reason(function_names[function]);
     if (engine.phase == Phase::finalised)

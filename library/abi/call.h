@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// What every entry point does around its work.
 ///
-/// A Call refuses to begin where MPI may not be used, holds the rank's lock, publishes the function's number in the
-/// rank's CallStatus (restored afterwards, as callbacks call MPI inside of MPI), and hands failures to an error
+/// A Call refuses to begin where MPI may not be used, holds the rank's lock or owns it, publishes the function's number
+/// in the rank's CallStatus (restored afterwards, as callbacks call MPI inside of MPI), and hands failures to an error
 /// handler.
 #pragma once
 
@@ -23,22 +23,23 @@ class Call {
     struct Anytime {};
 
     explicit Call(std::uint32_t function) {
-        if (!engine.available) [[unlikely]]
-            refuse(function);
-        enter(node.own->call_status.function, function);
+        if (!enter_as_owner(function)) [[unlikely]]
+            enter(function, false);
     }
 
     Call(std::uint32_t function, Anytime) {
-        enter(node.function(), function);
+        if (!enter_as_owner(function)) [[unlikely]]
+            enter(function, true);
     }
 
     Call(const Call &) = delete;
     Call &operator=(const Call &) = delete;
 
     ~Call() {
-        function_->store(previous_, std::memory_order_relaxed);
-        if (locked_) [[unlikely]]
-            engine.lock.release();
+        function_->store(previous_, std::memory_order_release);
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+        if (!engine.lock.is_owner()) [[unlikely]]
+            leave();
     }
 
     /// The code the entry point returns. Failures go to the handler of `communicator`; without one to that of the
@@ -66,23 +67,29 @@ class Call {
     }
 
   private:
-    void enter(std::atomic<std::uint32_t> &published, std::uint32_t function) {
-        // Whether the lock is in use is remembered: MPI_Init_thread turns it on in the middle of a call.
-        locked_ = engine.lock.enabled();
-        if (locked_) [[unlikely]]
-            engine.lock.acquire();
-        function_ = &published;
-        previous_ = published.load(std::memory_order_relaxed);
-        published.store(function, std::memory_order_relaxed);
+    /// Without the lock (core/lock.h). False if the thread is not its owner, or not any more.
+    bool enter_as_owner(std::uint32_t function) {
+        if (!engine.lock.is_owner()) [[unlikely]]
+            return false;
+        function_ = &node.own->call_status.function;
+        previous_ = function_->load(std::memory_order_relaxed);
+        function_->store(function, std::memory_order_relaxed);
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+        if (!engine.lock.is_owner()) [[unlikely]]
+            return withdraw();
         forget_blame();
+        return true;
     }
+    [[gnu::cold]] bool withdraw();
+    [[gnu::noinline]] void enter(std::uint32_t function, bool anytime);
+    [[gnu::noinline]] void leave();
 
     /// MPI is not started, or over: says so through the initial error handler, and ends the job.
     [[noreturn, gnu::cold, gnu::noinline]] static void refuse(std::uint32_t function);
 
     std::atomic<std::uint32_t> *function_;
     std::uint32_t previous_;
-    bool locked_;
+    bool locked_ = false;
 };
 
 /// A result for a parameter of type int (MPI 5.0, section 3.2.5 and others: MPI_UNDEFINED if it does not fit).

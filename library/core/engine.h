@@ -7,6 +7,7 @@
 #include "transport/node.h"
 #include "wait/sleep.h"
 
+#include <atomic>
 #include <cstdint>
 
 namespace volley {
@@ -49,11 +50,12 @@ struct WaitingForOne {
 
 class Engine {
   public:
-    int thread_level = 0;
-    Phase phase = Phase::before;
+    // Changed with the lock only; some functions look at them without it.
+    std::atomic<int> thread_level = 0;
+    std::atomic<Phase> phase = Phase::before;
     /// All of MPI may be called: between MPI_Init and MPI_Finalize, and as long as there is a session.
-    bool available = false;
-    Lock lock; ///< held inside every call if thread_level is MPI_THREAD_MULTIPLE
+    std::atomic<bool> available = false;
+    Lock lock; ///< held inside every call, or owned
 
     /// One round: looks at all transports, moves pending sends and registered operations. True if anything moved.
     bool progress();
@@ -78,7 +80,7 @@ class Engine {
 
     /// Called after something another thread of this rank may be waiting for.
     void wake_own_threads() {
-        if (lock.enabled() && node.own->sleeping.load(std::memory_order_relaxed) != 0) [[unlikely]]
+        if (lock.is_shared() && node.own->sleeping.load(std::memory_order_relaxed) != 0) [[unlikely]]
             wake_sleepers(*node.own);
     }
 

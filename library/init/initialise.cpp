@@ -29,7 +29,7 @@ namespace {
 
 int users = 0; ///< MPI_Init and sessions
 bool joined = false;
-pthread_t main_thread;
+std::atomic<pthread_t> main_thread;
 
 /// The first rank that comes makes what all share; it is zero at first, which is its beginning.
 JobShared *find_job_shared(ArenaHead &arena) {
@@ -142,16 +142,21 @@ int acquire_library(int thread_level) {
     }
     if (users++ == 0) node.own->state = RankState::initialised;
     engine.available = true;
-    engine.thread_level = std::max(engine.thread_level, thread_level);
+    engine.thread_level = std::max(engine.thread_level.load(), thread_level);
     introspection.thread_level(engine.thread_level);
-    if (engine.thread_level == MPI_THREAD_MULTIPLE) engine.lock.enable();
+    if (engine.thread_level == MPI_THREAD_MULTIPLE)
+        engine.lock.share_for_good();
+    else
+        engine.lock.make_owner(node.own->call_status.function);
     return MPI_SUCCESS;
 }
 
 void release_library() {
+    // After MPI_Finalize nobody receives any more; sessions do not wait for each other. Meanwhile another thread may
+    // begin one.
+    if (users == 1 && engine.phase != Phase::finalised) engine.wait_until([] { return messages.all_delivered(); });
     if (--users > 0) return;
-    // After MPI_Finalize nobody receives any more; sessions do not wait for each other.
-    if (engine.phase != Phase::finalised) engine.wait_until([] { return messages.all_delivered(); });
+    engine.lock.end_ownership();
     tcp.settle();
     report_lost_wake_ups();
     node.own->state = RankState::finalised;
@@ -209,7 +214,7 @@ int Query_thread(int *provided) {
 }
 
 int Is_thread_main(int *flag) {
-    *flag = pthread_equal(main_thread, pthread_self()) != 0;
+    *flag = pthread_equal(main_thread.load(), pthread_self()) != 0;
     return MPI_SUCCESS;
 }
 

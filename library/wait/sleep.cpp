@@ -56,6 +56,10 @@ FenceKind prepare_fences() {
     return FenceKind::sender;
 }
 
+void heavy_fence() {
+    membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
+}
+
 void wake_sleepers(RankRecord &rank) {
     // What the rank wrote before it announced its sleep is there: the name of its socket.
     std::atomic_thread_fence(std::memory_order_acquire);
@@ -94,7 +98,7 @@ std::uint32_t Wait::announce_sleep() {
     // Before `sleeping`: a wake-up after this line changes the word and so cannot be missed by futex_wait.
     std::uint32_t seen = own_.wake.load(std::memory_order_acquire);
     own_.sleeping.fetch_add(1, std::memory_order_seq_cst);
-    if (kind_ == FenceKind::global_barrier) membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
+    if (kind_ == FenceKind::global_barrier) heavy_fence();
     return seen;
 }
 

@@ -45,6 +45,10 @@ enum class FenceKind : std::uint32_t {
 /// milliseconds: the launcher makes it before there are several.
 FenceKind prepare_fences();
 
+/// A full fence on every core that runs a thread of a registered process, this one's included. Only where
+/// prepare_fences() has said global_barrier.
+void heavy_fence();
+
 /// After delivering, before may_sleep() is asked.
 inline void sender_fence(FenceKind kind) {
     if (kind == FenceKind::sender) [[unlikely]]

@@ -54,6 +54,22 @@ def unnoticed(model: Path, folder: Path, *mistakes: str) -> list[str]:
 
 
 @needs_spin
+def test_one_thread_at_a_time_is_in_the_library_and_the_model_would_notice(tmp_path: Path) -> None:
+    model = LIBRARY / "core" / "lock.pml"
+    assert errors_found(model, tmp_path) == 0
+    assert not unnoticed(
+        model,
+        tmp_path,
+        "-DNO_BARRIER",
+        "-DLOOKS_ONCE",
+        "-DLEAVES_SILENTLY",
+        "-DNOT_WOKEN",
+        "-DENTERS_EARLY",
+        "-DWAITS_INSIDE",
+    )
+
+
+@needs_spin
 def test_a_rendezvous_ends_well_and_the_model_would_notice(tmp_path: Path) -> None:
     model = LIBRARY / "transport" / "shm" / "rendezvous.pml"
     assert errors_found(model, tmp_path, "-DMESSAGES=1") == 0

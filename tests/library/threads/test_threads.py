@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Threads of a rank that come together in the library though the level of thread support promised nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ..conftest import MODES, TCP, MpiProgram, MpiRun
+
+FOLDER = Path(__file__).parent
+WAYS = [*(("--ranks", mode) for mode in MODES), TCP]
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way[-1])
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_sessions_start_while_a_thread_waits(
+    ranks: int, way: tuple[str, ...], mpi_program: MpiProgram, mpirun: MpiRun
+) -> None:
+    mpirun(*way, "-n", ranks, mpi_program(FOLDER / "late_session.cpp"))
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way[-1])
+@pytest.mark.parametrize("how", ["init", "sessions"])
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_some_functions_may_be_called_at_any_time(
+    ranks: int, how: str, way: tuple[str, ...], mpi_program: MpiProgram, mpirun: MpiRun
+) -> None:
+    outcome = mpirun(*way, "-n", ranks, mpi_program(FOLDER / "anytime.cpp"), how, check=False)
+    assert (outcome.returncode, outcome.stderr) == (0, "")

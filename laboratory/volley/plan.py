@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any, TypeVar
 
 from volley.sizes import with_neighbours
@@ -17,6 +18,15 @@ from volley.systems import System
 from volley.tests import TRAFFIC_PER_RANK, Test
 
 T = TypeVar("T")
+
+
+class Buffers(StrEnum):
+    """What becomes of what is sent between two operations."""
+
+    WRITTEN = "written"
+    """Every line of it is written, as programs do that compute what they send."""
+    KEPT = "kept"
+    """Nothing: the same bytes go again, and may lie in the receiver's cache already."""
 
 
 @dataclass
@@ -41,6 +51,8 @@ class Options:
     """Instead of the tests' own sizes."""
     ranks: list[int] | None = None
     """Instead of the tests' own world sizes."""
+    buffers: Buffers = Buffers.WRITTEN
+    """Of tests in whose chains of operations nothing is passed on: ping-pong, Sendrecv, the collectives."""
     count_events: bool = False
     """Count what the processor counts of each point, as facts (tests/volley_events.h)."""
     added_sizes: dict[str, list[int]] = field(default_factory=dict)
@@ -156,6 +168,8 @@ def launch_text(
         f"seed {options.seed + launch_number}",
         f"launched_ns {launched_ns}",
     ]
+    if options.buffers == Buffers.WRITTEN:
+        lines.append("writes_buffers 1")
     if options.count_events:
         lines.append("count_events 1")
     if options.pin:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
+from enum import StrEnum
 from types import NoneType, UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
@@ -219,6 +220,10 @@ def from_dictionary(kind: type[T], data: Any, where: str = "study.json") -> T:
             if not isinstance(value, list):
                 raise DataError(f"{where}: {name} should be a list, found {type(value).__name__}")
             value = [from_dictionary(get_args(hint)[0], one, where) for one in value]
+        elif isinstance(hint, type) and issubclass(hint, StrEnum):
+            if value not in list(hint):
+                raise DataError(f"{where}: {kind.__name__}.{name} should be one of {', '.join(hint)}, found {value!r}")
+            value = hint(value)
         elif not isinstance(value, _json_kinds(hint)):
             raise DataError(f"{where}: {kind.__name__}.{name} should be a {hint}, found {type(value).__name__}")
         arguments[name] = value

@@ -16,7 +16,7 @@ from volley import machine_facts
 from volley.analyse import achieved_half_width, curves, launch_values
 from volley.errors import SystemUnavailable, VolleyError
 from volley.launcher import Launcher, compile_test
-from volley.plan import Cell, Options, block_order, make_cells
+from volley.plan import Buffers, Cell, Options, block_order, make_cells
 from volley.processes import adopt_orphans, ending_on_signals, guarded
 from volley.progress import Display
 from volley.results import Cell as CellResult
@@ -298,8 +298,8 @@ def new_facts(title: str, command: Sequence[str], options: Options, tests: Seque
 
 
 def options_of(study: Study) -> Options:
-    """The options a study was begun with."""
-    return from_dictionary(Options, study.options)
+    """The options a study was begun with. Those before `buffers` was one of them kept theirs."""
+    return from_dictionary(Options, {"buffers": Buffers.KEPT, **study.options})
 
 
 @contextlib.contextmanager

@@ -2,15 +2,18 @@
 import json
 import os
 import subprocess
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 from volley.errors import DataError, UsageError, VolleyError
+from volley.plan import Buffers, Options
 from volley.rank_files import SCHEMA
 from volley.results import Launch, Study, Warning
 from volley.store import StudyFolder, reading
+from volley.study import options_of
 
 
 def frame(count: int = 3) -> pl.DataFrame:
@@ -151,3 +154,15 @@ def test_a_full_disk_is_named_and_what_was_there_is_whole(tmp_path: Path) -> Non
         assert not list((disk / "study" / "parts").glob(".*"))
     finally:
         subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_a_study_goes_on_with_its_own_buffers(folder: StudyFolder) -> None:
+    options = folder.facts.options
+    options.update(asdict(Options(buffers=Buffers.KEPT)))
+    folder.save()
+    assert options_of(StudyFolder.open(folder.path).facts).buffers is Buffers.KEPT
+    options["buffers"] = "painted"
+    with pytest.raises(DataError, match=r"Options\.buffers should be one of written, kept, found 'painted'"):
+        options_of(folder.facts)
+    del options["buffers"]  # before there was a choice nothing was written
+    assert options_of(folder.facts).buffers is Buffers.KEPT

@@ -13,7 +13,7 @@ import typer
 from volley.cli.console import output
 from volley.cli.report import make_report
 from volley.errors import UsageError, VolleyError
-from volley.plan import Options
+from volley.plan import Buffers, Options
 from volley.progress import display_for
 from volley.sizes import parse_sizes
 from volley.store import StudyFolder
@@ -86,6 +86,10 @@ def study(
     ranks: Annotated[str | None, typer.Option(help="World sizes instead of the tests' own: 2,4.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the random order of launches and sizes.")] = 1,
     pin: Annotated[bool, typer.Option(help="Bind rank r to the r-th CPU.")] = True,
+    buffers: Annotated[
+        Buffers,
+        typer.Option(help="What is sent is written between operations, as programs do, or kept as it is."),
+    ] = Buffers.WRITTEN,
     freeze: Annotated[str, typer.Option(help="A launch in which nothing moves for so long is frozen.")] = "10s",
     limit: Annotated[str, typer.Option(help="A launch that takes longer is ended.")] = "60s",
     title: Annotated[str, typer.Option(help="The report's title.")] = "",
@@ -119,6 +123,7 @@ def study(
             launch_limit_seconds=parse_duration(limit),
             seed=seed,
             pin=pin,
+            buffers=buffers,
             repetitions=repetitions,
             sizes=parse_sizes(sizes) if sizes else None,
             ranks=parse_ranks(ranks),

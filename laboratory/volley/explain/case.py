@@ -14,6 +14,7 @@ from volley.detect.finding import Finding
 from volley.explain.experiment import Arm, Bench, Measured, Surroundings
 from volley.explain.scene import Scene
 from volley.explain.symptom import Symptom
+from volley.plan import Buffers
 from volley.sizes import format_size
 from volley.systems import System, resolve
 from volley.tests import Test, all_tests
@@ -135,6 +136,7 @@ class Case:
             ranks or self.finding.ranks or 2,
             tuple(sizes) if sizes is not None else self.symptom.sizes,
             bool(self.scene.study.options.get("pin", True)) if self.scene.study and pin is None else bool(pin),
+            Buffers(self.scene.study.options.get("buffers", Buffers.KEPT)) if self.scene.study else Buffers.WRITTEN,
         )
         return replace(arm, surroundings=surroundings) if surroundings else arm
 
@@ -171,6 +173,8 @@ class Case:
         """The command that measures `arm` again."""
         words = ["volley", "study", "--systems", arm.system.pinned_request, "--tests", arm.test.name]
         words += ["--ranks", str(arm.ranks), "--sizes", ",".join(map(str, arm.sizes)), "--launches", "5"]
+        if arm.buffers != Buffers.WRITTEN:
+            words += ["--buffers", arm.buffers.value]
         if not arm.pin:
             words.append("--no-pin")
         return " ".join(shlex.quote(word) for word in words)

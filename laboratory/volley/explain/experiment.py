@@ -23,7 +23,7 @@ from volley.detect.material import CurveData, Material
 from volley.detect.read import build
 from volley.launcher import Launcher
 from volley.machine_facts import OTHERS
-from volley.plan import Cell, Options
+from volley.plan import Buffers, Cell, Options
 from volley.progress import Display
 from volley.results import Launch
 from volley.store import labelled
@@ -56,6 +56,7 @@ class Arm:
     ranks: int
     sizes: tuple[int, ...]
     pin: bool = True
+    buffers: Buffers = Buffers.WRITTEN
     repetitions: int | None = None
     """Exactly so many operations per point; None: as many as fit SECONDS_PER_POINT."""
     surroundings: Surroundings = contextlib.nullcontext
@@ -65,6 +66,7 @@ class Arm:
         return Options(
             sizes=sorted(self.sizes),
             pin=self.pin,
+            buffers=self.buffers,
             repetitions=self.repetitions,
             seconds_per_point=SECONDS_PER_POINT,
             launch_limit_seconds=LAUNCH_LIMIT_SECONDS,

@@ -46,6 +46,7 @@ static inline uint64_t count_differences(const unsigned char *received, const un
 #define VOLLEY_COLLECTIVE                                                                                              \
     static void measure(const struct volley_point *point, uint64_t repetitions) {                                      \
         for (uint64_t i = 0; i < repetitions; i++) {                                                                   \
+            volley_renew(SEND);                                                                                        \
             volley_align();                                                                                            \
             uint64_t start = volley_now();                                                                             \
             perform(point);                                                                                            \

@@ -11,13 +11,14 @@ traffic = "one message"
 */
 #include "volley_test.h"
 
-static void bounce(void *buffer, int bytes) {
+/* `incoming` may be `outgoing`: then what came is sent back. */
+static void bounce(const void *outgoing, void *incoming, int bytes) {
     if (volley.rank == 0) {
-        MPI_Send(buffer, bytes, MPI_BYTE, 1, 1, MPI_COMM_WORLD);
-        MPI_Recv(buffer, bytes, MPI_BYTE, 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Send(outgoing, bytes, MPI_BYTE, 1, 1, MPI_COMM_WORLD);
+        MPI_Recv(incoming, bytes, MPI_BYTE, 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     } else {
-        MPI_Recv(buffer, bytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        MPI_Send(buffer, bytes, MPI_BYTE, 0, 2, MPI_COMM_WORLD);
+        MPI_Recv(incoming, bytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Send(outgoing, bytes, MPI_BYTE, 0, 2, MPI_COMM_WORLD);
     }
 }
 
@@ -44,10 +45,13 @@ static uint64_t check(const struct volley_point *point) {
 
 static void measure(const struct volley_point *point, uint64_t repetitions) {
     void *buffer = volley_buffer(0, point->size);
+    /* Written buffers are others than those that come: rank 1 would have to write between the two messages. */
+    void *incoming = volley.writes_buffers && !volley.cold_bytes ? volley_buffer(1, point->size) : NULL;
     uint64_t start = volley_now();
     for (uint64_t i = 0; i < repetitions; i++) {
         if (volley.cold_bytes) buffer = volley_buffer(0, point->size);
-        bounce(buffer, (int)point->size);
+        start = volley_next(start, 0);
+        bounce(buffer, incoming ? incoming : buffer, (int)point->size);
         uint64_t end = volley_now();
         volley_record(start, end);
         start = end;

@@ -29,6 +29,7 @@ static void measure(const struct volley_point *point, uint64_t repetitions) {
     uint64_t start = volley_now();
     for (uint64_t i = 0; i < repetitions; i++) {
         if (volley.cold_bytes) outgoing = volley_buffer(0, point->size), incoming = volley_buffer(1, point->size);
+        start = volley_next(start, 0);
         exchange(outgoing, incoming, (int)point->size);
         uint64_t end = volley_now();
         volley_record(start, end);

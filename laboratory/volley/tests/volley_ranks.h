@@ -6,7 +6,7 @@
 #ifndef VOLLEY_RANKS_H
 #define VOLLEY_RANKS_H
 
-#include "volley_clock.h"
+#include "volley_samples.h"
 
 #ifndef VOLLEY_NO_MPI
 
@@ -59,6 +59,15 @@ static inline void volley_align(void) {
     if (go > limit) go = limit;
     if (volley.align_ticks)
         while (volley_now() < go) {}
+}
+
+/** When the next operation of a chain begins: when the one before ended, or, where buffers are written between
+ *  operations, after writing what this rank sends (volley_buffer(index)), all ranks together. */
+static inline uint64_t volley_next(uint64_t ended, int index) {
+    if (!volley.writes_buffers) return ended;
+    volley_renew(index);
+    volley_align();
+    return volley_now();
 }
 
 #ifdef VOLLEY_NO_MPI

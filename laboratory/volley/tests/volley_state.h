@@ -74,7 +74,8 @@ static struct {
     uint64_t seed;
     /* CLOCK_MONOTONIC when main() began, MPI_Init() returned, and the first MPI_Barrier() returned */
     uint64_t main_ns, init_ns, barrier_ns;
-    int count_events; /* volley_events.h */
+    int count_events;   /* volley_events.h */
+    int writes_buffers; /* volley_renew() */
     int cpus[VOLLEY_MAXIMUM_CPUS];
     int cpu_count;
     struct volley_point *points;
@@ -101,6 +102,7 @@ static struct {
     size_t cold_bytes; /* of the point's variant "cold:BYTES", else 0: see volley_buffer() */
     void *buffers[VOLLEY_BUFFERS];
     size_t buffer_bytes[VOLLEY_BUFFERS];
+    size_t asked_bytes[VOLLEY_BUFFERS]; /* at the last volley_buffer() */
 #ifdef VOLLEY_NO_MPI
     struct volley_shared *shared;
     void *shared_memory; /* VOLLEY_SHARED_BYTES that all ranks see, zeroed; NULL if the test wants none */

@@ -98,6 +98,8 @@ static inline void volley_read_launch(void) {
             volley.ranks = (int)volley_read_count(path, key, value);
         else if (!strcmp(key, "count_events"))
             volley.count_events = volley_read_count(path, key, value) != 0;
+        else if (!strcmp(key, "writes_buffers"))
+            volley.writes_buffers = volley_read_count(path, key, value) != 0;
         else if (!strcmp(key, "cpu") && volley.cpu_count < VOLLEY_MAXIMUM_CPUS)
             volley.cpus[volley.cpu_count++] = (int)volley_read_count(path, key, value);
         else if (!strcmp(key, "point"))

@@ -42,6 +42,20 @@ static uint64_t broken_promises(void) {
     return broken;
 }
 
+/* Whether volley_renew() leaves a line, a byte beyond, or another buffer as it should not; without an order to write,
+ * whether it writes at all. */
+static uint64_t unwritten(void) {
+    enum { LINES = 10 };
+    unsigned char *other = volley_buffer(1, 1), *buffer = volley_buffer(0, LINES * 64), before[LINES * 64 + 1];
+    memcpy(before, buffer, sizeof before);
+    unsigned char beside = *other;
+    uint64_t wrong = 0;
+    volley_renew(0);
+    for (size_t line = 0; line < LINES; line++)
+        wrong += (memcmp(buffer + line * 64, before + line * 64, 64) != 0) != volley.writes_buffers;
+    return wrong + (buffer[LINES * 64] != before[LINES * 64]) + (*other != beside);
+}
+
 /* What a rank writes into the shared memory the other sees. */
 static uint64_t unshared(void) {
     unsigned char *memory = volley.shared_memory;
@@ -54,6 +68,7 @@ static uint64_t check(const struct volley_point *point) {
     if (is(point, "wrong")) return volley.rank == 1 ? 3 : 0;
     if (is(point, "pattern")) return broken_promises();
     if (is(point, "shared")) return unshared();
+    if (is(point, "written")) return unwritten();
     return 0;
 }
 

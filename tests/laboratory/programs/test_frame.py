@@ -46,6 +46,13 @@ def test_known_bytes_show_every_fault(program: Path, tmp_path: Path) -> None:
     assert not files.said("mismatch")
 
 
+def test_every_line_that_is_sent_is_written_between_operations_if_so_wished(program: Path, tmp_path: Path) -> None:
+    for extra in (["writes_buffers 1"], []):
+        outcome, files = run(program, tmp_path / str(len(extra)), ["8 written"], *extra)
+        assert outcome.returncode == 0
+        assert not files.said("mismatch")
+
+
 def test_freeze_is_a_result(program: Path, tmp_path: Path) -> None:
     before = time.monotonic()
     outcome, files = run(program, tmp_path, ["8 plain", "64 freeze"], repetitions=(10, 10), freeze_seconds=0.5)

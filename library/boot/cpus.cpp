@@ -2,6 +2,9 @@
 #include "boot/cpus.h"
 
 #include <sched.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 #include <algorithm>
 #include <climits>
@@ -102,12 +105,25 @@ double quota_cpus() {
     return found;
 }
 
+#if defined(__x86_64__)
+constexpr unsigned zen5_family = 0x1A;
+
+/// AMD64 Architecture Programmer's Manual, volume 3, function 1: base and extended family.
+unsigned cpu_family() {
+    unsigned signature = 0, others = 0;
+    __get_cpuid(1, &signature, &others, &others, &others);
+    return (signature >> 8 & 0xF) + (signature >> 20 & 0xFF);
+}
+#endif
+
 } // namespace
 
 #if defined(__x86_64__)
 const bool lines_migrate = __builtin_cpu_is("amd") && __builtin_cpu_supports("avx2");
+const bool blocks_migrate = lines_migrate && cpu_family() < zen5_family;
 #else
 const bool lines_migrate = false;
+const bool blocks_migrate = false;
 #endif
 
 std::vector<Processor> allowed_processors() {

@@ -65,7 +65,7 @@ struct Settings {
     /// The same for messages that are pipelined. Where lines migrate that is quicker than one copy, straight from
     /// buffer to buffer, whose buffers' lines both ranks then have.
     std::uint32_t pipeline_limit_to(bool readable) const {
-        std::uint32_t fastest = !lines_migrate || eager_limit ? 0 : readable ? 1 << 19 : 1 << 21;
+        std::uint32_t fastest = !lines_migrate || eager_limit ? 0 : readable ? 1 << 18 : 1 << 21;
         return pipeline_limit.value_or(fastest);
     }
 

@@ -22,22 +22,23 @@ namespace {
 /// 384 / 512 / 1,024 bytes take 94 / 116 / 112 / 290 ns; left 53 / 116 / 133 / 320).
 constexpr Count most_left_bytes = 384;
 
-/// Out of a ring or a block of the arena, which the sender is to write again.
-void copy_and_hand_back(void *to, unsigned char *from, std::size_t size) {
-    if (size <= reclaimed_later)
+/// Out of a ring (`migrates` is lines_migrate) or a block of the arena (blocks_migrate), which the sender is to write
+/// again.
+void copy_and_hand_back(void *to, unsigned char *from, std::size_t size, bool migrates) {
+    if (!migrates || size <= reclaimed_later)
         std::memcpy(to, from, size);
     else
         copy_and_reclaim(to, from, size);
 }
 
 /// Bytes [from, to) of a message, which lie there until they have been read.
-void copy_out(unsigned char *data, const Receive &receive, Count from, Count to) {
+void copy_out(unsigned char *data, const Receive &receive, Count from, Count to, bool migrates) {
     auto size = static_cast<std::size_t>(to - from);
     if (receive.contiguous) {
-        copy_and_hand_back(receive.contiguous + from, data, size);
+        copy_and_hand_back(receive.contiguous + from, data, size, migrates);
     } else {
         unpack(receive.buffer, from, to, data);
-        if (size > reclaimed_later) reclaim(data, size);
+        if (migrates && size > reclaimed_later) reclaim(data, size);
     }
 }
 
@@ -111,7 +112,7 @@ Channels::Handled SharedMemory::arrive(ProcessIndex sender, RingReceiver &ring, 
     if (eager && arrival.bytes > 0) {
         payload = static_cast<unsigned char *>(std::malloc(slot->bytes()));
         if (!payload) abort_job_for("no memory for a message that came before its receive");
-        copy_and_hand_back(payload, ring.payload(slot), slot->bytes());
+        copy_and_hand_back(payload, ring.payload(slot), slot->bytes(), lines_migrate);
     }
     give_back(sender, ring, slot);
     keep_unexpected(arrival, {.payload = payload, .rendezvous = rendezvous});
@@ -122,7 +123,7 @@ Channels::Handled SharedMemory::arrive(ProcessIndex sender, RingReceiver &ring, 
 void SharedMemory::deliver(Receive &receive, int source, int tag, unsigned char *payload, Count bytes) {
     bytes = accept(receive, source, tag, bytes);
     if (bytes > 0) // without data there is no address
-        copy_out(payload, receive, 0, bytes);
+        copy_out(payload, receive, 0, bytes, lines_migrate);
     received(receive);
 }
 
@@ -190,7 +191,8 @@ void SharedMemory::follow(Rendezvous &rendezvous, const Receive &receive, Count 
             there = moving ? std::min(bytes, rendezvous.pipelined.load(std::memory_order_acquire)) : bytes;
             return !moving || there > from;
         });
-        if (there > from) copy_out(reinterpret_cast<unsigned char *>(rendezvous.address) + from, receive, from, there);
+        auto *block = reinterpret_cast<unsigned char *>(rendezvous.address);
+        if (there > from) copy_out(block + from, receive, from, there, blocks_migrate);
     }
 }
 

@@ -305,9 +305,11 @@ class Entry:
         body.append(f"Call call({self.number}{', Call::Anytime{}' if anytime else ''});")
         if self._owner:
             body += self._decode_owner(self._owner)
-        # C cannot pass an exception on. The standard library throws no other for want of memory.
+        # C cannot pass an exception on. The standard library throws no others for want of memory.
         body += ["try {", *self._checks(), *self._compare(), *self._work()]
-        body += ["} catch (const std::bad_alloc &) {", self._finish("out_of_memory()"), "}"]
+        for reason in ("bad_alloc", "length_error"):
+            body += [f"}} catch (const std::{reason} &) {{", self._finish("out_of_memory()")]
+        body.append("}")
         return export(self.function, body)
 
     def _lock_free(self, anytime: bool) -> Iterator[str]:
@@ -397,7 +399,15 @@ class Entry:
             return parameter.direction != "out"
         return parameter.kind not in {"buffer", "memory", "weight"}
 
-    def _check_buffers(self, datatype: Parameter) -> Iterator[str]:
+    @cached_property
+    def _counts_of_elements(self) -> frozenset[str]:
+        """The counts that are checked together with their datatypes."""
+        if self.function.group in COUNTS_CHECKED_INSIDE:
+            return frozenset()
+        described = (self._described(other) for other in self.function.parameters if other.kind == "datatype")
+        return frozenset(count.name for buffers, count in described if buffers and count)
+
+    def _described(self, datatype: Parameter) -> tuple[list[Parameter], Parameter | None]:
         """The buffers that a datatype describes: those since the last datatype, with one count."""
         buffers: list[Parameter] = []
         count: Parameter | None = None
@@ -413,8 +423,15 @@ class Entry:
                 buffers.pop()
             elif parameter.kind == "count":
                 count = parameter
+        return buffers, count
+
+    def _check_buffers(self, datatype: Parameter) -> Iterator[str]:
+        """That there may be so many elements in the buffers it describes."""
+        buffers, count = self._described(datatype)
         if not buffers or not count:
             return
+        if count.name in self._counts_of_elements:
+            yield self._check(f'abi::check_elements("{count.name}", {count.name}, *{datatype.name}_object)')
         yield self._check(f'abi::check_committed("{datatype.name}", *{datatype.name}_object)')
         for buffer in buffers:
             arguments = f'"{buffer.name}", {buffer.name}, {count.name}, *{datatype.name}_object'
@@ -435,7 +452,7 @@ class Entry:
         name, group = parameter.name, self.function.group
         communicator = f"*{self._owner.name}_object" if self._owner and self._owner.type == "MPI_Comm" else None
         match parameter.kind:
-            case "count" if group not in COUNTS_CHECKED_INSIDE:
+            case "count" if group not in COUNTS_CHECKED_INSIDE and name not in self._counts_of_elements:
                 error_class = ", MPI_ERR_ARG" if group == "group" else ""
                 yield self._check(f'abi::check_count("{name}", {name}{error_class})')
             case "bytes" if group not in {"datatype", "abi"}:
@@ -523,6 +540,7 @@ ENTRIES_START = """
 #include "collective/compare.h"
 
 #include <new>
+#include <stdexcept>
 
 #define EXPORTED extern "C" [[gnu::visibility("default")]]
 #define EXPORTED_AS(name) \\

@@ -75,6 +75,11 @@ int bad_count(int error_class, const char *argument, Count count) {
     return fail(error_class, "%s is %lld, but must not be negative", argument, static_cast<long long>(count));
 }
 
+int bad_elements(const char *argument, Count count, const Datatype &datatype) {
+    if (count < 0) return bad_count(MPI_ERR_COUNT, argument, count);
+    return too_many_elements(argument, count, datatype);
+}
+
 int bad_tag(const char *argument, int tag, bool wildcard) {
     return fail(MPI_ERR_TAG, "%s is %d, but must be from 0 to %d%s", argument, tag, std::numeric_limits<int>::max(),
                 wildcard ? ", or MPI_ANY_TAG" : "");

@@ -31,6 +31,7 @@ namespace volley::abi {
 [[gnu::cold]] int not_intra(const char *argument, const Communicator &communicator);
 [[gnu::cold]] int not_inter(const char *argument, const Communicator &communicator);
 [[gnu::cold]] int bad_count(int error_class, const char *argument, Count count);
+[[gnu::cold]] int bad_elements(const char *argument, Count count, const Datatype &datatype);
 [[gnu::cold]] int bad_tag(const char *argument, int tag, bool wildcard);
 [[gnu::cold]] int bad_peer(const char *argument, int peer, const Communicator &communicator, bool wildcard);
 [[gnu::cold]] int bad_rank(const char *argument, int rank, const Communicator &communicator);
@@ -112,6 +113,13 @@ inline int check_inter(const char *argument, const Communicator &communicator) {
 inline int check_count(const char *argument, Count count, int error_class = MPI_ERR_COUNT) {
     if (count < 0) [[unlikely]]
         return bad_count(error_class, argument, count);
+    return MPI_SUCCESS;
+}
+
+/// So many elements of a datatype.
+inline int check_elements(const char *argument, Count count, const Datatype &datatype) {
+    if (!datatype.can_count(count)) [[unlikely]]
+        return bad_elements(argument, count, datatype);
     return MPI_SUCCESS;
 }
 

@@ -23,9 +23,45 @@ Datatype *Arguments::type(const char *name, MPI_Datatype handle) {
     return type;
 }
 
-void Arguments::count(const char *name, Count value) {
-    if (ok() && value < 0)
-        code_ = fail(MPI_ERR_COUNT, "%s is %lld, but must not be negative", name, static_cast<long long>(value));
+void Arguments::elements(const char *name, Count count, const Datatype &type) {
+    if (!ok() || type.can_count(count)) return;
+    code_ = count < 0 ? fail(MPI_ERR_COUNT, "%s is %lld, but must not be negative", name, static_cast<long long>(count))
+                      : too_many_elements(name, count, type);
+}
+
+void Arguments::repeated(const char *name, Count count, int number, const Datatype &type) {
+    const Checked all = Checked(number) * count;
+    if (!ok() || (!all.overflow() && type.can_count(all.value()))) return;
+    code_ = fail(MPI_ERR_COUNT,
+                 "%s is %lld, but %d blocks of so many elements of %lld bytes, with an extent of %lld, "
+                 "exceed 2^56 - 1 bytes",
+                 name, static_cast<long long>(count), number, static_cast<long long>(type.size()),
+                 static_cast<long long>(type.extent()));
+}
+
+void Arguments::total(const char *name, CountArray values, int number, MPI_Datatype handle) {
+    counts(name, values, number);
+    const Datatype *decoded = type("datatype", handle);
+    Checked sum;
+    for (int i = 0; i < number && ok(); ++i) sum = sum + values[i];
+    if (ok() && (sum.overflow() || !decoded->can_count(sum.value())))
+        code_ = fail(MPI_ERR_COUNT, "%ss are together more elements of %lld bytes than fit into 2^56 - 1 bytes", name,
+                     static_cast<long long>(decoded->size()));
+}
+
+/// All blocks together are no more than a message, and where each begins is what a Count can tell.
+void Arguments::together(const char *name, const Blocks &blocks, int number) {
+    Checked sum;
+    for (int i = 0; i < number && ok(); ++i) {
+        Datatype &type = blocks.types_ != nullptr ? *Datatype::from_handle(blocks.types_[i]) : *blocks.type_;
+        elements(name, blocks.counts_[i], type);
+        sum = sum + Checked(blocks.counts_[i]) * type.size();
+        if (ok() && blocks.types_ == nullptr && (Checked(blocks.displacements_[i]) * blocks.extent_).overflow())
+            code_ = fail(MPI_ERR_ARG, "displacement %d is %lld, but times the extent of %lld exceeds 2^63 - 1 bytes", i,
+                         static_cast<long long>(blocks.displacements_[i]), static_cast<long long>(blocks.extent_));
+    }
+    if (ok() && (sum.overflow() || sum.value() > largest_message))
+        code_ = fail(MPI_ERR_COUNT, "%ss are together more than 2^56 - 1 bytes", name);
 }
 
 void Arguments::counts(const char *name, CountArray values, int number) {
@@ -44,15 +80,17 @@ void Arguments::buffer(const char *name, const void *address, Count count, const
 }
 
 Block Arguments::block(const Names &names, const Passed &passed) {
-    count(names.count, passed.count);
     Datatype *decoded = type(names.type, passed.type);
+    if (ok()) elements(names.count, passed.count, *decoded);
     if (ok()) buffer(names.buffer, passed.buffer, passed.count, *decoded);
     return {static_cast<char *>(const_cast<void *>(passed.buffer)), passed.count, decoded};
 }
 
-Blocks Arguments::blocks(const Names &names, const Passed &passed, int) {
+Blocks Arguments::blocks(const Names &names, const Passed &passed, int blocks) {
     Block first = block(names, passed);
     Blocks result;
+    if (!ok()) return result;
+    repeated(names.count, passed.count, blocks, *first.type);
     if (!ok()) return result;
     result.base_ = first.address;
     result.count_ = first.count;
@@ -71,7 +109,9 @@ Blocks Arguments::blocks(const Names &names, const PassedEach &passed, int block
     counts(names.count, passed.counts, blocks);
     for (int i = 0; i < blocks && ok(); ++i)
         if (passed.displacements[i] == 0) buffer(names.buffer, passed.buffer, passed.counts[i], *result.type_);
-    if (ok()) result.extent_ = result.type_->extent();
+    if (!ok()) return result;
+    result.extent_ = result.type_->extent();
+    together(names.count, result, blocks);
     return result;
 }
 
@@ -87,6 +127,7 @@ Blocks Arguments::blocks(const Names &names, const PassedMixed &passed, int bloc
         Datatype *decoded = type(names.type, passed.types[i]);
         if (ok() && passed.displacements[i] == 0) buffer(names.buffer, passed.buffer, passed.counts[i], *decoded);
     }
+    if (ok()) together(names.count, result, blocks);
     return result;
 }
 

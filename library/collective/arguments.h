@@ -85,6 +85,10 @@ class Arguments {
 
     /// All of them; `name` is in the singular.
     void counts(const char *name, CountArray values, int count);
+    /// So many elements, `number` times, are no more than a message.
+    void repeated(const char *name, Count count, int number, const Datatype &type);
+    /// All of them, and their sum; `name` is in the singular.
+    void total(const char *name, CountArray values, int number, MPI_Datatype type);
     /// In an intracommunicator: one of its ranks. In an intercommunicator also MPI_ROOT and MPI_PROC_NULL.
     void root(int root, const Communicator &communicator);
     void intracommunicator(const Communicator &communicator, const char *function);
@@ -102,7 +106,8 @@ class Arguments {
 
   private:
     Datatype *type(const char *name, MPI_Datatype handle);
-    void count(const char *name, Count value);
+    void elements(const char *name, Count count, const Datatype &type);
+    void together(const char *name, const Blocks &blocks, int number);
     void buffer(const char *name, const void *address, Count count, const Datatype &type);
 
     int code_ = MPI_SUCCESS;

@@ -141,6 +141,9 @@ int plan_reduce_scatter_block(Schedule &schedule, const PassedOperands &passed, 
     Operands operands;
     if (int code = decode(schedule, passed, operation, operands); code != MPI_SUCCESS) return code;
     int size = schedule.communicator->size();
+    Arguments arguments;
+    arguments.repeated("recvcount", operands.count, size, schedule.reduction().datatype());
+    if (!arguments.ok()) return arguments.code();
     add_any_reduce_scatter(schedule, operands, Slices::even(operands.count * size, size));
     return MPI_SUCCESS;
 }
@@ -148,7 +151,7 @@ int plan_reduce_scatter_block(Schedule &schedule, const PassedOperands &passed, 
 int plan_reduce_scatter(Schedule &schedule, const PassedOperands &passed, CountArray counts, Operation &operation) {
     int size = schedule.communicator->size();
     Arguments arguments;
-    arguments.counts("recvcount", counts, size);
+    arguments.total("recvcount", counts, size, passed.type);
     if (!arguments.ok()) return arguments.code();
     Slices slices = Slices::of(counts, size);
     Operands operands;

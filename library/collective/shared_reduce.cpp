@@ -435,6 +435,10 @@ bool shared_reduce_scatter_block(Communicator &communicator, int &code, const Pa
     if (!is_suitable(communicator, operation)) return false;
     Block own = check(passed, operation, code);
     if (code != MPI_SUCCESS || own.count == 0) return true;
+    Arguments arguments;
+    arguments.repeated("recvcount", own.count, communicator.size(), *own.type);
+    code = arguments.code();
+    if (code != MPI_SUCCESS) return true;
     Shared shared =
         make_shared(communicator, operation, own, static_cast<char *>(passed.result), MPI_ANY_SOURCE, passed.type);
     return reduce_scatter(shared, [&](int i) { return i * own.count; }, passed.own == MPI_IN_PLACE);
@@ -444,7 +448,7 @@ bool shared_reduce_scatter(Communicator &communicator, int &code, const PassedOp
                            Operation &operation) {
     if (!is_suitable(communicator, operation)) return false;
     Arguments arguments;
-    arguments.counts("recvcount", counts, communicator.size());
+    arguments.total("recvcount", counts, communicator.size(), passed.type);
     code = arguments.code();
     if (code != MPI_SUCCESS) return true;
     Slices slices = Slices::of(counts, communicator.size());

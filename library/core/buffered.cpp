@@ -19,16 +19,16 @@ BufferedSends *&process_buffer() {
 int BufferedSends::send(const Data &data, const Address &to) {
     collect();
     Count bytes = data.size();
-    Count accounted = bytes + MPI_BSEND_OVERHEAD;
-    if (buffer_ != MPI_BUFFER_AUTOMATIC && used_ + accounted > bytes_) {
+    auto fits = [&] { return bytes <= bytes_ - used_ - MPI_BSEND_OVERHEAD; };
+    if (buffer_ != MPI_BUFFER_AUTOMATIC && !fits()) {
         engine.progress();
         collect();
-        if (used_ + accounted > bytes_)
+        if (!fits())
             return fail(MPI_ERR_BUFFER,
-                        "the attached buffer of %lld bytes has %lld in use: no room for this message, which needs %lld "
-                        "(its data and MPI_BSEND_OVERHEAD)",
-                        static_cast<long long>(bytes_), static_cast<long long>(used_),
-                        static_cast<long long>(accounted));
+                        "the attached buffer of %lld bytes has %lld in use: no room for this message of %lld bytes and "
+                        "MPI_BSEND_OVERHEAD, %d",
+                        static_cast<long long>(bytes_), static_cast<long long>(used_), static_cast<long long>(bytes),
+                        MPI_BSEND_OVERHEAD);
     }
     void *memory = std::malloc(static_cast<std::size_t>(bytes) + 1);
     if (!memory)
@@ -40,8 +40,8 @@ int BufferedSends::send(const Data &data, const Address &to) {
         std::free(memory);
         return code;
     }
-    copies_.push_back({sending, memory, accounted});
-    used_ += accounted;
+    copies_.push_back({sending, memory, bytes + MPI_BSEND_OVERHEAD});
+    used_ += bytes + MPI_BSEND_OVERHEAD;
     return MPI_SUCCESS;
 }
 

@@ -2,6 +2,7 @@
 #include "core/error.h"
 
 #include "core/added_errors.h"
+#include "core/datatype/datatype.h"
 
 #include <array>
 #include <cstdarg>
@@ -141,6 +142,13 @@ int report(const Outcome &outcome) {
 int out_of_memory() {
     return fail(MPI_ERR_NO_MEM, "this process has no memory left for what the function needs: free some, or raise its "
                                 "limit (ulimit -v)");
+}
+
+int too_many_elements(const char *argument, Count count, const Datatype &datatype) {
+    return fail(MPI_ERR_COUNT,
+                "%s is %lld, but so many elements of %lld bytes, with an extent of %lld, exceed 2^56 - 1 bytes",
+                argument, static_cast<long long>(count), static_cast<long long>(datatype.size()),
+                static_cast<long long>(datatype.extent()));
 }
 
 int unsupported(const char *function) {

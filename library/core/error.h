@@ -7,12 +7,14 @@
 #pragma once
 
 #include "core/datatype/outcome.h"
+#include "layout/checked.h"
 
 #include <mpi.h>
 
 namespace volley {
 
 class Communicator;
+class Datatype;
 
 /// Keeps the sentence (printf format; names the thing, the value seen and the value wanted) and returns the code.
 [[gnu::format(printf, 2, 3), gnu::cold, nodiscard]] int fail(int error_class, const char *format, ...);
@@ -22,6 +24,9 @@ class Communicator;
 
 /// That this library does not offer a function: MPI_ERR_UNSUPPORTED_OPERATION, with the function's name.
 [[gnu::cold, nodiscard]] int unsupported(const char *function);
+
+/// That so many elements of a datatype are more than a message can have: MPI_ERR_COUNT.
+[[gnu::cold, nodiscard]] int too_many_elements(const char *argument, Count count, const Datatype &datatype);
 
 /// MPI_ERR_NO_MEM, for memory that could not be had somewhere inside of a function.
 [[gnu::cold, nodiscard]] int out_of_memory();

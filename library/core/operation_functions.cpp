@@ -35,7 +35,6 @@ int Op_commutative(Operation &operation, int *commute) {
 }
 
 int Reduce_local(const void *in, void *inout, Count count, Datatype &datatype, Operation &operation) {
-    if (count < 0) return fail(MPI_ERR_COUNT, "count is %lld, but must not be negative", static_cast<long long>(count));
     if (in == MPI_IN_PLACE || inout == MPI_IN_PLACE)
         return fail(MPI_ERR_BUFFER, "%s is MPI_IN_PLACE, but MPI_Reduce_local needs two buffers",
                     in == MPI_IN_PLACE ? "inbuf" : "inoutbuf");

@@ -13,6 +13,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
 
+# What takes minutes: make test-long.
+LONG = os.environ.get("VOLLEY_TEST_LONG", "0") != "0"
 MODES = ["shared", "process"]
 TCP = ("--transport", "tcp")
 TCP_SIZES = [2, 3, 5]

@@ -325,6 +325,7 @@ Outcome Datatype::Access::describe(Datatype &datatype) {
         unit.marker_ub = ub.value();
     }
     datatype.extents_ = unit;
+    datatype.most_elements_ = unit.most_elements();
     return {};
 }
 

@@ -13,6 +13,7 @@
 #include "outcome.h"
 #include "signature.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -66,6 +67,18 @@ struct Extents {
     constexpr Count ub() const {
         return markers ? marker_ub : natural_ub;
     }
+
+    /// So many elements, and no more, make a message, and have an extent that a Count can tell.
+    constexpr Count most_elements() const {
+        if (size == 0) return INT64_MAX;
+        auto magnitude = [](Count bytes) {
+            return bytes < 0 ? -static_cast<std::uint64_t>(bytes) : std::uint64_t(bytes);
+        };
+        const std::uint64_t longest = std::max(magnitude(ub() - lb()), magnitude(true_ub - true_lb));
+        // Markers may lie so far apart that only one element fits.
+        return std::min<Count>(largest_message / size,
+                               longest == 0 ? INT64_MAX : std::max<Count>(INT64_MAX / longest, 1));
+    }
 };
 
 /// How many arguments of each sort MPI_Type_get_contents would return.
@@ -112,6 +125,11 @@ class Datatype {
 
     Count size() const {
         return extents_.size;
+    }
+
+    /// Whether that is a number of elements of which a message can be made: not negative, for one.
+    bool can_count(Count elements) const {
+        return static_cast<std::uint64_t>(elements) <= static_cast<std::uint64_t>(most_elements_);
     }
 
     Count lb() const {
@@ -203,6 +221,7 @@ class Datatype {
     std::int32_t nesting_ = 0;
     std::atomic<std::int32_t> references_{1};
     BasicType basic_;
+    Count most_elements_ = 0; ///< of extents_
     Extents extents_;
     Envelope envelope_;
     std::uint16_t pair_[2] = {0, 0}; ///< handles of the two elements of a predefined pair

@@ -203,8 +203,9 @@ static_assert(row_count < 256);
 
 constexpr Datatype::Datatype(const PredefinedRow &row, const Extents &extents, Count second_displacement,
                              const DatatypePlan &plan)
-    : mark_(live_mark), predefined_(true), handle_(row.handle), basic_(row.basic), extents_(extents),
-      pair_{row.pair[0], row.pair[1]}, second_displacement_(second_displacement), plan_(&plan) {
+    : mark_(live_mark), predefined_(true), handle_(row.handle), basic_(row.basic),
+      most_elements_(extents.most_elements()), extents_(extents), pair_{row.pair[0], row.pair[1]},
+      second_displacement_(second_displacement), plan_(&plan) {
     for (std::size_t i = 0; row.name[i] != '\0'; ++i) name_[i] = row.name[i];
 }
 

@@ -102,6 +102,7 @@ struct alignas(cache_line) Slot {
     }
 };
 static_assert(sizeof(Slot) == cache_line);
+static_assert(static_cast<std::uint64_t>(largest_message) == ~std::uint64_t{0} >> 8); // beside the kind
 
 /// The part of a ring that both sides know; slots and bytes follow it in memory.
 struct alignas(cache_line) RingHead {

@@ -3,16 +3,14 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
-from ..conftest import MODES, MpiProgram, MpiRun
+from ..conftest import LONG, MODES, MpiProgram, MpiRun
 
 FOLDER = Path(__file__).parent
-# 10 times as many with VOLLEY_TEST_LONG=1.
-LONG = 10 if os.environ.get("VOLLEY_TEST_LONG", "0") != "0" else 1
+TIMES = 10 if LONG else 1
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -21,7 +19,7 @@ def test_what_is_given_back_leaves_nothing(ranks: int, mode: str, mpi_program: M
     """Communicators, sessions and requests, again and again."""
     program = mpi_program(FOLDER / "soak.cpp")
     duplicates = 100_000 if ranks == 2 else 10_000
-    mpirun("--ranks", mode, "-n", ranks, program, LONG * duplicates, LONG * 4_000, seconds=120 * LONG)
+    mpirun("--ranks", mode, "-n", ranks, program, TIMES * duplicates, TIMES * 4_000, seconds=120 * TIMES)
 
 
 @pytest.mark.parametrize("mode", MODES)

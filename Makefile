@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # make study   measure the MPIs of this machine and write a report (ARGS="--quick --out DIR" are passed on)
 # make test    all tests (make test-library: only the C++ ones)
+# make test-long     what takes too long for every change: some 20 minutes, or more with VOLLEY_TEST_SECONDS
 # make test-sanitized  the library under AddressSanitizer, UBSan and ThreadSanitizer
 # make check   formatting, lint and types, as CI has them
 # make format  apply the formatters
@@ -17,7 +18,7 @@ C_SOURCES := $(wildcard laboratory/volley/tests/*.[ch] laboratory/volley/shims/*
 SOURCES := pyproject.toml CMakeLists.txt README.md \
   $(shell find abi include laboratory library -type f -not -name '*.pyc' -not -name '*_test.cpp' 2>/dev/null)
 
-.PHONY: study test test-library test-sanitized check format clean prerequisites
+.PHONY: study test test-library test-long test-sanitized check format clean prerequisites
 .DELETE_ON_ERROR:
 
 study: $(VENV)/.installed
@@ -40,6 +41,15 @@ test-library: prerequisites
 	  rm -f build/library.log; \
 	  ctest --test-dir build/library --output-on-failure; \
 	else echo "the library's tests are not run: apt-get install cmake libgtest-dev"; fi
+
+# A million duplicates of a communicator, programs drawn at random for a minute each, up to 256 ranks, messages of more
+# than two gibibytes. VOLLEY_TEST_SEED repeats what was drawn; ARGS go to pytest.
+test-long: export VOLLEY_TEST_LONG = 1
+test-long: export VOLLEY_TEST_SECONDS ?= 60
+test-long: $(VENV)/.installed-tests test-library
+	@export VOLLEY_PREFIX=$(PREFIX) VOLLEY_LIBRARY=$(PREFIX)/lib/libmpi_abi.so.1; \
+	$(VENV)/bin/python -m pytest -n $(WORKERS) --durations=10 tests/library/memory tests/library/scale tests/library/limits \
+	  tests/library/boot tests/library/point_to_point/test_point_to_point.py::test_programs_drawn_at_random $(ARGS)
 
 # The library under sanitizers: its GoogleTests, and messages between ranks (as processes).
 test-sanitized: prerequisites

@@ -25,6 +25,9 @@ const bool registered = (Communicator::on_release(depart), true);
 
 CollectiveArea *make_area(const Group &group) {
     int ranks = group.size();
+    // Before a process has joined the job it is not known for good where it is: it may exec another program.
+    if (node.job->joined.load(std::memory_order_acquire) < static_cast<std::uint32_t>(processes.ranks()))
+        return nullptr;
     // All reach all through memory, or else they have messages only.
     if (!std::ranges::all_of(group.processes(), [](ProcessIndex process) {
             return processes[process].record != nullptr && processes[process].transport == Transport::shm;

@@ -169,4 +169,10 @@ void Arguments::apart(const Block &sent, const Block &received) {
     code_ = fail(MPI_ERR_BUFFER, "sendbuf and recvbuf are the same memory (%p); use MPI_IN_PLACE", sent.address);
 }
 
+int check_fits(Count sent, Count to_be_received) {
+    if (sent <= to_be_received) return MPI_SUCCESS;
+    return fail(MPI_ERR_TRUNCATE, "%lld bytes were sent, but at most %lld are to be received",
+                static_cast<long long>(sent), static_cast<long long>(to_be_received));
+}
+
 } // namespace volley

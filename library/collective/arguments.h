@@ -113,4 +113,7 @@ class Arguments {
     int code_ = MPI_SUCCESS;
 };
 
+/// MPI_ERR_TRUNCATE if a block of so many bytes is to go where there is less room.
+int check_fits(Count sent, Count to_be_received);
+
 } // namespace volley

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// MPI_Barrier, MPI_Bcast, MPI_Gather and the others that move data, in their three forms.
+#include "collective/hierarchical.h"
 #include "collective/plans.h"
 #include "collective/run.h"
 #include "collective/shared.h"
@@ -10,7 +11,7 @@ namespace volley::mpi {
 
 int Barrier(Communicator &communicator) {
     int code;
-    if (shared_barrier(communicator, code)) return code;
+    if (shared_barrier(communicator, code) || hierarchical_barrier(communicator, code)) return code;
     return blocking(plan_barrier, "MPI_Barrier", communicator);
 }
 
@@ -24,7 +25,9 @@ int Barrier_init(Communicator &communicator, Info *, MPI_Request *request) {
 
 int Bcast(void *buffer, Count count, MPI_Datatype datatype, int root, Communicator &communicator) {
     int code;
-    if (shared_broadcast(communicator, code, Passed{buffer, count, datatype}, root)) return code;
+    const Passed data{buffer, count, datatype};
+    if (shared_broadcast(communicator, code, data, root) || hierarchical_broadcast(communicator, code, data, root))
+        return code;
     return blocking(plan_broadcast, "MPI_Bcast", communicator, Passed{buffer, count, datatype}, root);
 }
 
@@ -131,8 +134,8 @@ int Scatterv_init(const void *sendbuf, CountArray sendcounts, CountArray displs,
 int Allgather(const void *sendbuf, Count sendcount, MPI_Datatype sendtype, void *recvbuf, Count recvcount,
               MPI_Datatype recvtype, Communicator &communicator) {
     int code;
-    if (shared_allgather(communicator, code, Passed{sendbuf, sendcount, sendtype},
-                         Passed{recvbuf, recvcount, recvtype}))
+    const Passed own{sendbuf, sendcount, sendtype}, all{recvbuf, recvcount, recvtype};
+    if (shared_allgather(communicator, code, own, all) || hierarchical_allgather(communicator, code, own, all))
         return code;
     return blocking(plan_allgather, "MPI_Allgather", communicator, Passed{sendbuf, sendcount, sendtype},
                     Passed{recvbuf, recvcount, recvtype});
@@ -176,7 +179,8 @@ int Allgatherv_init(const void *sendbuf, Count sendcount, MPI_Datatype sendtype,
 int Alltoall(const void *sendbuf, Count sendcount, MPI_Datatype sendtype, void *recvbuf, Count recvcount,
              MPI_Datatype recvtype, Communicator &communicator) {
     int code;
-    if (shared_alltoall(communicator, code, Passed{sendbuf, sendcount, sendtype}, Passed{recvbuf, recvcount, recvtype}))
+    const Passed from{sendbuf, sendcount, sendtype}, to{recvbuf, recvcount, recvtype};
+    if (shared_alltoall(communicator, code, from, to) || hierarchical_alltoall(communicator, code, from, to))
         return code;
     return blocking(plan_alltoall, "MPI_Alltoall", communicator, Passed{sendbuf, sendcount, sendtype},
                     Passed{recvbuf, recvcount, recvtype});

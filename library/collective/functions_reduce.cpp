@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// MPI_Reduce and its relatives in their three forms.
+#include "collective/hierarchical.h"
 #include "collective/plans.h"
 #include "collective/run.h"
 #include "collective/shared.h"
@@ -11,7 +12,9 @@ namespace volley::mpi {
 int Reduce(const void *sendbuf, void *recvbuf, Count count, MPI_Datatype datatype, Operation &operation, int root,
            Communicator &communicator) {
     int code;
-    if (shared_reduce(communicator, code, PassedOperands{sendbuf, recvbuf, count, datatype}, operation, root))
+    const PassedOperands operands{sendbuf, recvbuf, count, datatype};
+    if (shared_reduce(communicator, code, operands, operation, root) ||
+        hierarchical_reduce(communicator, code, operands, operation, root))
         return code;
     return blocking(plan_reduce, "MPI_Reduce", communicator, PassedOperands{sendbuf, recvbuf, count, datatype},
                     operation, root);
@@ -32,7 +35,10 @@ int Reduce_init(const void *sendbuf, void *recvbuf, Count count, MPI_Datatype da
 int Allreduce(const void *sendbuf, void *recvbuf, Count count, MPI_Datatype datatype, Operation &operation,
               Communicator &communicator) {
     int code;
-    if (shared_allreduce(communicator, code, PassedOperands{sendbuf, recvbuf, count, datatype}, operation)) return code;
+    const PassedOperands operands{sendbuf, recvbuf, count, datatype};
+    if (shared_allreduce(communicator, code, operands, operation) ||
+        hierarchical_allreduce(communicator, code, operands, operation))
+        return code;
     return blocking(plan_allreduce, "MPI_Allreduce", communicator, PassedOperands{sendbuf, recvbuf, count, datatype},
                     operation);
 }

@@ -66,12 +66,6 @@ void copy_bytes(const Block &from, const Block &to) {
         copy(typed(from), typed(to), bytes);
 }
 
-int check_fits(Count sent, Count to_be_received) {
-    if (sent <= to_be_received) return MPI_SUCCESS;
-    return fail(MPI_ERR_TRUNCATE, "%lld bytes were sent, but at most %lld are to be received",
-                static_cast<long long>(sent), static_cast<long long>(to_be_received));
-}
-
 /// All of what was sent, unless that is more than is to be received.
 int copy_checked(const TypedBuffer &from, Count from_bytes, const TypedBuffer &to, Count to_bytes) {
     copy(from, to, std::min(from_bytes, to_bytes));

@@ -13,8 +13,6 @@
 namespace volley {
 
 std::uint64_t draw_area(const Group &group) {
-    // Before a process has joined the job it is not known for good where it is: it may exec another program.
-    if (node.job->joined.load(std::memory_order_acquire) < static_cast<std::uint32_t>(processes.ranks())) return 0;
     if (group.size() < 2) return 0;
     const CollectiveArea *area = make_area(group);
     return area ? arena_offset(area) : 0;

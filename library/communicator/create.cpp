@@ -71,28 +71,38 @@ int split(Communicator &comm, int color, int key, Communicator *&made) {
     return make_inter_subset(comm, members, ranks_of_color(others, color), made);
 }
 
+/// Some of its processes do not share memory with this one, in either group.
+bool is_on_several_nodes(const Communicator &comm) {
+    auto is_elsewhere = [](ProcessIndex process) { return processes[process].node != processes[node.rank].node; };
+    return std::ranges::any_of(comm.local().processes(), is_elsewhere) ||
+           std::ranges::any_of(comm.peer_group().processes(), is_elsewhere);
+}
+
 /// Which part of a split by `split_type` this process is in; MPI_UNDEFINED for none.
 int color_of_type(const Communicator &comm, int split_type, const Info *info, int &color) {
     auto value = [&](const char *key) { return info ? info->find(key) : nullptr; };
     const std::string *resource = value("mpi_hw_resource_type");
+    const int own_node = processes[node.rank].node;
     bool wants_shared_memory = resource && *resource == "mpi_shared_memory";
     color = MPI_UNDEFINED;
     switch (split_type) {
-    case MPI_COMM_TYPE_SHARED: // all processes of a job are on one host, and map its arena
-        color = 0;
+    case MPI_COMM_TYPE_SHARED:
+        color = own_node;
         return MPI_SUCCESS;
     case MPI_COMM_TYPE_HW_GUIDED: // an unknown resource gives MPI_COMM_NULL
-        if (wants_shared_memory) color = 0;
+        if (wants_shared_memory) color = own_node;
         return MPI_SUCCESS;
     case MPI_COMM_TYPE_RESOURCE_GUIDED:
         if (const std::string *name = value("mpi_pset_name"); name && !resource) {
             const ProcessSet *set = find_process_set(*name);
             if (set) color = set->group == Group::self ? comm.rank() : 0;
         } else if (wants_shared_memory) {
-            color = 0;
+            color = own_node;
         }
         return MPI_SUCCESS;
-    case MPI_COMM_TYPE_HW_UNGUIDED: // a part must be smaller than the whole: below the host no level is told apart
+    case MPI_COMM_TYPE_HW_UNGUIDED: // a part must be smaller than the whole: below the node no level is told apart
+        if (is_on_several_nodes(comm)) color = own_node;
+        return MPI_SUCCESS;
     case MPI_UNDEFINED:
         return MPI_SUCCESS;
     default:

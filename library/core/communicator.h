@@ -26,6 +26,7 @@ class Errhandler;
 class Info;
 struct CollectiveArea;
 struct CommunicatorEntry;
+struct Hierarchy;
 struct MatchQueues;
 
 /// What MPI_Cart_create, MPI_Graph_create and MPI_Dist_graph_create... attach; one of them, by `kind`.
@@ -118,6 +119,7 @@ class Communicator final : public Object {
     std::unique_ptr<Topology> topology;         ///< core/topology.cpp
     Communicator *local_communicator = nullptr; ///< of an intercommunicator: its local group alone, hidden
     CollectiveArea *area = nullptr;             ///< collective/area.h
+    Hierarchy *hierarchy = nullptr;             ///< collective/hierarchy.h: made when it is asked for
     std::uint64_t rounds = 0;                   ///< of this rank in `area`
     std::uint64_t staged_pieces = 0;            ///< that went through its stage (collective/area.h)
     std::uint64_t counted_rounds = 0;           ///< those of them in which arrivals are counted

@@ -11,6 +11,7 @@ void ProcessTable::open(RankRecord *records, int ranks, int own, Transport on_no
     processes_.clear();
     at_place_.clear();
     ranks_ = ranks;
+    several_nodes_ = false;
     for (int rank = 0; rank < ranks; rank++) {
         Process process{.name = {.rank = rank}, .node = records[rank].node};
         if (process.node == records[own].node) {
@@ -27,6 +28,7 @@ void ProcessTable::open(RankRecord *records, int ranks, int own, Transport on_no
 ProcessIndex ProcessTable::add(const Process &process) {
     auto index = static_cast<ProcessIndex>(processes_.size());
     processes_.push_back(process);
+    several_nodes_ |= process.node != processes_.front().node;
     if (process.place >= 0) {
         auto place = static_cast<std::size_t>(process.place);
         if (place >= at_place_.size()) at_place_.resize(place + 1, -1);

@@ -64,6 +64,10 @@ class ProcessTable {
     std::int32_t rank_in_job(ProcessIndex process) const {
         return process >= 0 ? (*this)[process].name.rank : -1;
     }
+    /// Some do not share memory with others.
+    bool are_on_several_nodes() const {
+        return several_nodes_;
+    }
     /// Some process gets its messages that way.
     bool uses(Transport transport) const;
 
@@ -71,6 +75,7 @@ class ProcessTable {
     std::vector<Process> processes_;
     std::vector<ProcessIndex> at_place_;
     int ranks_ = 0;
+    bool several_nodes_ = false;
 };
 
 extern ProcessTable processes;

@@ -37,6 +37,14 @@ def test_program_on_several_nodes(
 
 
 @pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("nodes", "ranks"), [*NODES, ("3,1,2", 7)])
+def test_ranks_that_lie_on_nodes_in_any_order_and_number(
+    nodes: str, ranks: int, mode: str, mpi_program: MpiProgram, mpirun: MpiRun
+) -> None:
+    mpirun("--ranks", mode, "-genv", "VOLLEY_NODES", nodes, "-n", ranks, mpi_program(PROGRAMS / "nodes.cpp"))
+
+
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(("ranks", "cores"), [(3, 3), (5, 5), (8, 8), (4, 1)])
 @pytest.mark.parametrize("source", ["data", "reduce", "large", "sequence", "threads"])
 def test_ranks_that_take_it_for_granted_how_many_cores_there_are(

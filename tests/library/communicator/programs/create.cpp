@@ -3,6 +3,8 @@
 #include "check.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <cstring>
 
 namespace {
 
@@ -34,14 +36,41 @@ void test_split() {
     MPI_Comm_free(&made);
 }
 
+/// The ranks [first, end) that are on this rank's node, as VOLLEY_NODES says.
+struct Neighbours {
+    int first = 0, end = size;
+
+    Neighbours() {
+        const char *at = std::getenv("VOLLEY_NODES");
+        for (int number = 0; at != nullptr && *at != '\0'; first += number) {
+            number = std::atoi(at);
+            end = std::min(size, first + number);
+            if (rank < end) break;
+            if (const char *comma = std::strchr(at, ',')) at = comma + 1;
+        }
+    }
+    int size_of_node() const {
+        return end - first;
+    }
+};
+
 void test_split_type() {
     MPI_Comm made = MPI_COMM_NULL;
+    const Neighbours node;
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, -rank, MPI_INFO_NULL, &made);
-    CHECK(size_of(made) == size && rank_in(made) == size - 1 - rank);
+    CHECK(size_of(made) == node.size_of_node() && rank_in(made) == node.end - 1 - rank);
     check_ring(made);
+    MPI_Comm part = MPI_COMM_NULL;
+    MPI_Comm_split_type(made, MPI_COMM_TYPE_HW_UNGUIDED, 0, MPI_INFO_NULL, &part);
+    CHECK(part == MPI_COMM_NULL); // below the node no level is told apart
     MPI_Comm_free(&made);
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_HW_UNGUIDED, 0, MPI_INFO_NULL, &made);
-    CHECK(made == MPI_COMM_NULL);
+    CHECK((made == MPI_COMM_NULL) == (node.size_of_node() == size));
+    if (made != MPI_COMM_NULL) {
+        CHECK(size_of(made) == node.size_of_node());
+        check_ring(made);
+        MPI_Comm_free(&made);
+    }
     MPI_Comm_split_type(MPI_COMM_WORLD, rank == 0 ? MPI_UNDEFINED : MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &made);
     CHECK((made == MPI_COMM_NULL) == (rank == 0));
     if (made != MPI_COMM_NULL) MPI_Comm_free(&made);
@@ -50,7 +79,7 @@ void test_split_type() {
     MPI_Info_create(&info);
     MPI_Info_set(info, "mpi_hw_resource_type", "mpi_shared_memory");
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_HW_GUIDED, 0, info, &made);
-    CHECK(size_of(made) == size);
+    CHECK(size_of(made) == node.size_of_node());
     MPI_Comm_free(&made);
     MPI_Info_set(info, "mpi_hw_resource_type", "no such thing");
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_HW_GUIDED, 0, info, &made);

@@ -52,8 +52,8 @@ def median_interval(values: Sequence[float]) -> tuple[float, float, float, float
     return float(np.median(ordered)), float(ordered[low]), float(ordered[high]), coverage
 
 
-def operations(samples: pl.LazyFrame, operation: str) -> pl.LazyFrame:
-    """One row per operation: LAUNCH_KEY and duration_ns, by whose duration counts (tests.OPERATIONS)."""
+def operations(samples: pl.LazyFrame, operation: str, key: Sequence[str] = LAUNCH_KEY) -> pl.LazyFrame:
+    """One row per operation: `key` and duration_ns, by whose duration counts (tests.OPERATIONS)."""
     if operation in ("rank 0", "rank 1"):
         return samples.filter(pl.col("rank") == int(operation[-1]))
     if operation == "slowest rank":
@@ -61,7 +61,7 @@ def operations(samples: pl.LazyFrame, operation: str) -> pl.LazyFrame:
     else:
         end = pl.col("start_ns").cast(pl.Float64) + pl.col("duration_ns").cast(pl.Float64)
         together = (end.max() - pl.col("start_ns").min().cast(pl.Float64)).cast(pl.Float32)
-    return samples.group_by([*LAUNCH_KEY, "repetition"]).agg(together.alias("duration_ns"))
+    return samples.group_by([*key, "repetition"]).agg(together.alias("duration_ns"))
 
 
 def launch_values(samples: pl.LazyFrame, tests: Iterable[Test]) -> pl.DataFrame:

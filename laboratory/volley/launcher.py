@@ -7,8 +7,6 @@ import hashlib
 import os
 import resource
 import shutil
-import stat
-import tempfile
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -18,10 +16,15 @@ from typing import Any
 import polars as pl
 
 from volley import rank_files
+from volley.analyse import operations
 from volley.errors import VolleyError
-from volley.machine_facts import OTHERS, busy_seconds, counting
+from volley.hosts.base import Hosts
+from volley.hosts.observer import HostClock
+from volley.hosts.scratch import make_scratch
+from volley.hosts.this_machine import ThisMachine
+from volley.machine_facts import OTHERS, busy_seconds
 from volley.plan import Cell, Options, launch_text
-from volley.processes import OWNER, Outcome, run
+from volley.processes import Outcome, run
 from volley.results import Launch
 from volley.systems import Command, System, User
 from volley.systems.base import cache_folder
@@ -82,11 +85,11 @@ def compile_test(system: System, test: Test) -> Path:
 class Launcher:
     """Starts launches in a scratch folder of its own, which is gone at the end."""
 
-    def __init__(self, options: Options, environment: Mapping[str, Any]) -> None:
+    def __init__(self, options: Options, environment: Mapping[str, Any], hosts: Hosts | None = None) -> None:
         self.options = options
         self.environment = environment
-        self.scratch = Path(tempfile.mkdtemp(prefix=f"volley-{OWNER}-", dir=_scratch_base()))
-        self.scratch.chmod(0o755)  # systems that run as another user need to reach it
+        self.hosts = hosts or ThisMachine()
+        self.scratch = make_scratch()
 
     def close(self) -> None:
         """Removes the scratch folder."""
@@ -99,6 +102,7 @@ class Launcher:
         if not copy.exists():
             shutil.copy(program, copy)
             copy.chmod(0o755)
+            self.hosts.put(copy)
         return copy
 
     def launch(self, cell: Cell, number: int, block: int) -> tuple[Launch, pl.DataFrame]:
@@ -110,7 +114,7 @@ class Launcher:
         folder = self.scratch / f"launch-{number}"
         folder.mkdir()
         try:
-            command = cell.system.launch(program, [str(folder)], cell.ranks)
+            command = cell.system.launch(program, [str(folder)], cell.ranks, self.hosts.placement(cell.ranks))
             _give(folder, command.user)
             launch = Launch(
                 number=number,
@@ -121,13 +125,17 @@ class Launcher:
                 started=datetime.now(UTC).isoformat(timespec="milliseconds"),
             )
             children = _cpu_seconds_of_children()
-            with counting(launch.counters):
+            with self.hosts.observed(launch) as seen:
                 # The stamp comes last: the test `startup` counts from it.
                 text = launch_text(cell, self.options, self.environment, number, time.monotonic_ns())
                 (folder / "launch.txt").write_text(text)
-                outcome = run(command, self.options.launch_limit_seconds)
+                self.hosts.put(folder, command.user)
+                outcome = self.hosts.run(command, self.options.launch_limit_seconds)
             children = _cpu_seconds_of_children() - children
-            files = rank_files.read_launch(folder)
+            self.hosts.fetch(folder)
+            files = rank_files.read_launch(folder, seen.clocks)
+            if cell.test.operation == "span":
+                drop_uncertain_spans(files, seen.clocks)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         self._fill(launch, files, outcome, cell)
@@ -148,7 +156,10 @@ class Launcher:
                     launch.counters[f"ranks.{name}"] = round(launch.counters.get(f"ranks.{name}", 0) + fact[name], 6)
         launch.counters |= cell.system.counted(outcome.output + outcome.errors)
         frozen, wrong = files.said("frozen"), files.said("mismatch")
-        if frozen:
+        lost = self.hosts.check() if outcome.timed_out or outcome.status != 0 else []
+        if lost:
+            launch.status, launch.reason = "failed", "; ".join(lost)
+        elif frozen:
             where = frozen[0]
             launch.status = "frozen"
             launch.reason = (
@@ -176,6 +187,19 @@ class Launcher:
             launch.reason = f"{len(files.said('cut'))} points left to other launches"
 
 
+def drop_uncertain_spans(files: rank_files.LaunchFiles, clocks: Mapping[str, HostClock]) -> None:
+    """Takes out operations that lasted no longer than the clocks of two hosts may differ, and says so."""
+    if not clocks or not len(files.samples):
+        return
+    bound = 2 * max(clock.error_ns for clock in clocks.values())
+    spans = operations(files.samples.lazy(), "span", ["variant", "size"]).collect()
+    short = spans.filter(pl.col("duration_ns") < bound)
+    for size in short["size"].unique().sort():
+        said = {"fact": "below clock bound", "rank": 0, "size": int(size), "bound_ns": round(bound)}
+        files.facts.append({**said, "operations": len(short.filter(pl.col("size") == size))})
+    files.samples = files.samples.join(short, on=["variant", "size", "repetition"], how="anti")
+
+
 def _cpu_seconds_of_children() -> float:
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
@@ -185,11 +209,3 @@ def _give(folder: Path, user: User | None) -> None:
     """Makes the launch folder the property of the user whose processes write into it."""
     if user is not None:
         os.chown(folder, user.uid, user.gid)
-
-
-def _scratch_base() -> Path:
-    """The folder for temporary files; as root one that other users can reach, since some systems run as one."""
-    chosen = Path(tempfile.gettempdir()).resolve()
-    if os.geteuid() != 0 or all(folder.stat().st_mode & stat.S_IXOTH for folder in (chosen, *chosen.parents)):
-        return chosen
-    return Path("/tmp")

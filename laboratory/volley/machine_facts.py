@@ -106,25 +106,42 @@ def environment() -> dict[str, Any]:
     }
 
 
-def _cpu_times() -> dict[str, float]:
+def _cpu_times(stat: str | None = None) -> dict[str, float]:
     """Seconds of all CPUs since boot by kind (proc(5), /proc/stat's first line)."""
     names = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
-    values = _read("/proc/stat").split("\n", 1)[0].split()[1 : 1 + len(names)]
+    text = _read("/proc/stat") if stat is None else stat
+    values = text.split("\n", 1)[0].split()[1 : 1 + len(names)]
     tick = os.sysconf("SC_CLK_TCK")
     return {name: int(value) / tick for name, value in zip(names, values, strict=False)}
 
 
-def _network_counters() -> dict[str, float]:
+def _network_counters(text: str | None = None) -> dict[str, float]:
     """TCP's counters from /proc/net/netstat and /proc/net/snmp: lines in pairs, names then values."""
     found: dict[str, float] = {}
-    for file in ("/proc/net/netstat", "/proc/net/snmp"):
-        lines = _read(file).splitlines()
-        for names, values in zip(lines[::2], lines[1::2], strict=False):
-            kind, _, rest = names.partition(": ")
-            if kind in ("Tcp", "TcpExt"):
-                for name, value in zip(rest.split(), values.partition(": ")[2].split(), strict=False):
-                    found[f"{kind}.{name}"] = float(value)
+    files = [_read("/proc/net/netstat"), _read("/proc/net/snmp")] if text is None else [text]
+    lines = [line for file in files for line in file.splitlines() if line.startswith(("Tcp:", "TcpExt:"))]
+    for names, values in zip(lines[::2], lines[1::2], strict=False):
+        kind, _, rest = names.partition(": ")
+        for name, value in zip(rest.split(), values.partition(": ")[2].split(), strict=False):
+            found[f"{kind}.{name}"] = float(value)
     return found
+
+
+INTERFACE_LINE = re.compile(
+    r"^\s*(\S+):\s*(\d+)\s+(\d+)\s+\d+\s+(\d+)(?:\s+\d+){4}\s+(\d+)\s+(\d+)\s+\d+\s+(\d+)", re.MULTILINE
+)
+"""Of /proc/net/dev: bytes, packets, errors and drops received, compressed and so on; then the same, sent."""
+
+
+def parse_counters(text: str) -> dict[str, float]:
+    """Counters of a host from its /proc/net/netstat, snmp, dev and /proc/stat, one behind the other."""
+    found = _network_counters(text)
+    for name, *values in INTERFACE_LINE.findall(text):
+        if name != "lo":
+            kinds = ("rx_bytes", "rx_packets", "rx_drops", "tx_bytes", "tx_packets", "tx_drops")
+            found |= {f"net.{name}.{kind}": float(value) for kind, value in zip(kinds, values, strict=True)}
+    _, _, stat = text.partition("\ncpu ")
+    return found | {f"cpu.{name}_seconds": value for name, value in _cpu_times(f"cpu {stat}").items()}
 
 
 def counters() -> dict[str, float]:

@@ -53,6 +53,11 @@ class Options:
     """Instead of the tests' own world sizes."""
     buffers: Buffers = Buffers.WRITTEN
     """Of tests in whose chains of operations nothing is passed on: ping-pong, Sendrecv, the collectives."""
+    hosts: str = ""
+    """The hosts to launch on (volley.hosts.base.Hosts.spec); '': this machine."""
+    ranks_per_host: int = 1
+    interface: str = ""
+    """The network interface that MPIs are told to use on several hosts; '': what hosts or MPIs say."""
     count_events: bool = False
     """Count what the processor counts of each point, as facts (tests/volley_events.h)."""
     added_sizes: dict[str, list[int]] = field(default_factory=dict)
@@ -73,19 +78,34 @@ class Cell:
         return (self.system.name, self.test.name, self.ranks)
 
 
-def make_cells(systems: Iterable[System], tests: Sequence[Test], options: Options, cores: int) -> list[Cell]:
+def make_cells(
+    systems: Iterable[System], tests: Sequence[Test], options: Options, cores: int, hosts: int = 1
+) -> list[Cell]:
     """Every combination that makes sense: tests without MPI run on the bare machine only."""
     cells = []
     for system in systems:
         for test in tests:
             if test.needs_mpi != system.needs_mpi:
                 continue
-            worlds = test.ranks if options.ranks is None or len(test.ranks) == 1 else options.ranks
+            worlds = worlds_of(test, options, hosts)
             if options.quick and test.axis != "ranks":
                 worlds = worlds[:1]
             for ranks in dict.fromkeys(world or max(2, cores) for world in worlds):
                 cells.append(Cell(system, test, ranks))
     return cells
+
+
+def worlds_of(test: Test, options: Options, hosts: int) -> Sequence[int]:
+    """World sizes: the test's own; on several hosts all of those, unless the test is for so many ranks and no other."""
+    if hosts == 1:
+        return test.ranks if options.ranks is None or len(test.ranks) == 1 else options.ranks
+    if len(test.ranks) == 1 and test.ranks[0] > 0:
+        return test.ranks
+    if options.ranks is not None:
+        return options.ranks
+    world = hosts * options.ranks_per_host
+    smaller = [ranks for ranks in test.ranks if 0 < ranks < world] if test.axis == "ranks" else []
+    return [*smaller, world]
 
 
 CROWDED_STEP = 16
@@ -172,7 +192,11 @@ def launch_text(
         lines.append("writes_buffers 1")
     if options.count_events:
         lines.append("count_events 1")
-    if options.pin:
+    if "hosts" in environment:
+        cpus = environment["cpus_by_host"] if options.pin else {}
+        for host in environment["hosts"]:
+            lines.append(f"host {host['calls_itself']} {','.join(map(str, cpus.get(host['name'], []))) or '-'}")
+    elif options.pin:
         lines += [f"cpu {cpu}" for cpu in environment["usable_cpus"]]
     lines += [f"point {size} {variant}" for size, variant in points]
     return "\n".join(lines) + "\n"

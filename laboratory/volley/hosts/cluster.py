@@ -58,7 +58,7 @@ for host; do
 done
 echo switch
 read word
-if [ "$word" != stay ]; then rm -rf "$folder"; exit; fi
+if [ "$word" != stay ]; then kill -9 -1; wait; rm -rf "$folder"; exit; fi
 trap '' CHLD # the kernel then takes away processes that lost their parent
 exec sleep infinity </dev/null >/dev/null 2>&1
 """

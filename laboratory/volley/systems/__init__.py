@@ -11,9 +11,9 @@ from typing import Any
 
 from volley.errors import UsageError
 from volley.systems import settings as setting
-from volley.systems.base import Command, Note, System, User
+from volley.systems.base import Command, Note, Placement, System, User
 
-__all__ = ["Command", "Note", "System", "User", "default_systems", "families", "resolve"]
+__all__ = ["Command", "Note", "Placement", "System", "User", "default_systems", "families", "resolve"]
 
 
 @cache
@@ -64,6 +64,16 @@ def _resolve(request: str) -> list[System]:
     if version and not version[0].isdigit():
         raise UsageError(f'"{version}" in "{request}" is no version', f"write for example {family}==1.2.3")
     return [kind(version or None, one) for one in ([transport] if transport else kind.transports)]
+
+
+def on_hosts(request: str) -> list[System]:
+    """As resolve(), for several hosts: a family named without a transport means the usual one that reaches them."""
+    base, _ = setting.parse(request)
+    found = resolve(request)
+    if "/" in base or len(found) < 2:
+        return found
+    usual = [one for one in found if one.transport == (one.network_transports or [""])[0]]
+    return usual or found[:1]
 
 
 def default_systems() -> list[System]:

@@ -43,6 +43,25 @@ class Command:
     folder: Path | None = None
 
 
+@dataclass(frozen=True)
+class Placement:
+    """Where the ranks of a launch run that has several hosts."""
+
+    hosts: tuple[str, ...]
+    """In the order of ranks: the first `ranks_per_host` ranks run on the first, and so on."""
+    ranks_per_host: int
+    agent: Path
+    """What the launcher calls in place of ssh."""
+    interface: str
+    """The network interface to use; '': the MPI's choice."""
+    cores_shared: bool = False
+    """The hosts are one machine in truth: ranks that spin keep each other from running."""
+
+    def with_slots(self) -> str:
+        """``a:2,b:2``, as Open MPI and Hydra read it."""
+        return ",".join(f"{host}:{self.ranks_per_host}" for host in self.hosts)
+
+
 class System(ABC):
     """One MPI in one version and transport.
 
@@ -59,6 +78,8 @@ class System(ABC):
     """Name → one-line description, in the order of measuring; a family named without one means all."""
     default_transports: ClassVar[Sequence[str]] = ()
     """Those that a study measures when the user names no systems. All, where a subclass says nothing."""
+    network_transports: ClassVar[Sequence[str]] = ()
+    """Those that reach other hosts, the usual one first."""
     transport_aliases: ClassVar[Mapping[str, str]] = {}
     """Other names of transports, by which users of that MPI know them."""
     needs_mpi: ClassVar[bool] = True
@@ -146,8 +167,18 @@ class System(ABC):
         """Arguments that start a C compilation *and* link for this MPI; source, -o and flags are appended."""
 
     @abstractmethod
-    def launch(self, program: Path, arguments: Sequence[str], ranks: int) -> Command:
-        """The command that runs `program` with `ranks` ranks on this machine, through this transport."""
+    def launch(
+        self, program: Path, arguments: Sequence[str], ranks: int, placement: Placement | None = None
+    ) -> Command:
+        """The command that runs `program` with `ranks` ranks on this machine, through this transport.
+
+        With a placement: the command to be run on its first host, which starts ranks on all of them.
+        """
+
+    @property
+    def reaches_hosts(self) -> bool:
+        """Whether its ranks may be on several hosts."""
+        return self.transport in self.network_transports
 
     @abstractmethod
     def knobs(self) -> dict[str, str]:

@@ -27,6 +27,7 @@ class FoundSystem(MpiexecSystem):
         "shm": "shared memory, where we know how to tell that MPI",
         "tcp": "TCP through the loopback interface, where we know how to tell that MPI",
     }
+    network_transports: ClassVar[Sequence[str]] = ("tcp",)
     default_transports: ClassVar[Sequence[str]] = (flavours.AS_IT_COMES,)
     by_default = False
     keep_loader = True  # such an MPI may need what the user's modules have set

@@ -23,6 +23,7 @@ class IntelSystem(WheelSystem):
     package = "impi-rt"
     flavour = flavours.INTEL
     transports = flavours.INTEL.transports
+    network_transports = flavours.INTEL.network_transports
     default_transports = ("shm",)
 
     def check_installed(self) -> None:

@@ -22,7 +22,7 @@ from volley import processes
 from volley.errors import SystemUnavailable, VolleyError
 from volley.systems import knobs
 from volley.systems import settings as setting
-from volley.systems.base import Command, Note, System, User
+from volley.systems.base import Command, Note, Placement, System, User
 from volley.systems.environment import clean_environment
 from volley.systems.machine import require_c_compiler
 
@@ -215,7 +215,9 @@ class LamSystem(System):
                 _daemon = None
                 daemon.halt()
 
-    def launch(self, program: Path, arguments: Sequence[str], ranks: int) -> Command:
+    def launch(
+        self, program: Path, arguments: Sequence[str], ranks: int, placement: Placement | None = None
+    ) -> Command:
         """mpirun, which asks lamd to start the ranks: they get lamd's environment, so what they need is
         exported by -x. VOLLEY_LAUNCH is the mark by which they are found and ended.
 

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from volley.errors import SystemUnavailable
 from volley.systems import settings as setting
-from volley.systems.base import Command, Note, System
+from volley.systems.base import Command, Note, Placement, System
 from volley.systems.environment import clean_environment
 
 
@@ -48,7 +48,9 @@ class MachineSystem(System):
         """The C compiler; -pthread for the barrier between forked ranks."""
         return ["cc", "-pthread"]
 
-    def launch(self, program: Path, arguments: Sequence[str], ranks: int) -> Command:
+    def launch(
+        self, program: Path, arguments: Sequence[str], ranks: int, placement: Placement | None = None
+    ) -> Command:
         """The program itself; it reads the number of ranks from its launch.txt."""
         own = setting.variables(self.settings, str)
         return Command((str(program), *arguments), setting.joined(clean_environment(keep_loader=True), own))

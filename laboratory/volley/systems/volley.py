@@ -35,6 +35,7 @@ class VolleySystem(FoundSystem):
     family = "volley"
     summary = "Volley's own library, in this Python environment or $VOLLEY_PREFIX"
     transports: ClassVar[Mapping[str, str]] = flavours.VOLLEY.transports
+    network_transports: ClassVar[Sequence[str]] = ()
     default_transports: ClassVar[Sequence[str]] = ("shared", "process")
     by_default = True
     keep_loader = False  # its programs find it by their own run path

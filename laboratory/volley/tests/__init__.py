@@ -73,6 +73,8 @@ class Test:
     """Overrides the study's time per point where a test needs another; 0: the study's."""
     ranked: bool = True
     """Whether its times say which system is faster; if not, `volley compare` leaves it out."""
+    across_hosts: bool = False
+    """Whether it is about the network between hosts: on one machine a study measures it only if it is named."""
     quick: bool = True
     """Whether a quick study measures it."""
 

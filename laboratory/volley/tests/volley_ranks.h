@@ -25,7 +25,30 @@ static inline uint64_t volley_maximum(uint64_t value) {
     return value;
 }
 
+/** Learns which ranks share this rank's host. On one host there is nothing to learn, and nothing is sent. */
+static inline void volley_find_hosts(void) {
+    volley.local_rank = volley.rank;
+    volley.host_count = 1;
+    if (!volley.hosts_named) return;
+    char (*names)[sizeof volley.host] = calloc((size_t)volley.ranks, sizeof *names);
+    if (!names) volley_die("no memory for the names of %d hosts", volley.ranks);
+    MPI_Allgather(volley.host, sizeof volley.host, MPI_BYTE, names, sizeof volley.host, MPI_BYTE, MPI_COMM_WORLD);
+    volley.local_rank = volley.host_count = 0;
+    for (int rank = 0; rank < volley.ranks; rank++) {
+        int known = 0;
+        for (int other = 0; other < rank; other++) known |= !strcmp(names[rank], names[other]);
+        volley.host_count += !known;
+        volley.local_rank += rank < volley.rank && !strcmp(names[rank], volley.host);
+    }
+    free(names);
+}
+
 #else
+
+static inline void volley_find_hosts(void) {
+    volley.local_rank = volley.rank;
+    volley.host_count = 1;
+}
 
 /** What forked ranks share: a barrier and one value of each. */
 struct volley_shared {
@@ -52,7 +75,7 @@ static inline void volley_synchronise(void) {
 
 /** Lets all ranks go at the same tick: everyone learns the latest arrival and waits until a fixed time
  *  after it (align_ticks, long enough for the news to spread; 0 where ranks outnumber cores, since a spin
- *  there only keeps another rank from running). Needs one clock for all ranks, as on one host. */
+ *  there only keeps another rank from running, and on several hosts, which have no common clock). */
 static inline void volley_align(void) {
     uint64_t go = volley_maximum(volley_now()) + volley.align_ticks;
     uint64_t limit = volley_now() + volley.align_ticks; /* later only if the ranks' clocks are not one clock */

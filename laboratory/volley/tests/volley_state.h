@@ -78,6 +78,10 @@ static struct {
     int writes_buffers; /* volley_renew() */
     int cpus[VOLLEY_MAXIMUM_CPUS];
     int cpu_count;
+    /* on several hosts, which launch.txt then names */
+    int hosts_named;
+    char host[64];              /* this rank's, as it calls itself */
+    int local_rank, host_count; /* among ranks of this host; hosts that have ranks */
     struct volley_point *points;
     uint32_t point_count;
     /* samples of this rank */

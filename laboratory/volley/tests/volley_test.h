@@ -70,14 +70,25 @@ static inline void volley_add_point(uint64_t size, const char *variant) {
     snprintf(point->variant, sizeof point->variant, "%s", variant);
 }
 
+/** A line "host NAME CPU,CPU,…": the CPUs that ranks on that host are bound to; "-": none. */
+static inline void volley_read_host(const char *name, const char *cpus) {
+    if (!volley.hosts_named++) gethostname(volley.host, sizeof volley.host - 1);
+    if (strcmp(name, volley.host)) return;
+    for (const char *at = cpus; *at >= '0' && *at <= '9' && volley.cpu_count < VOLLEY_MAXIMUM_CPUS;) {
+        char *end;
+        volley.cpus[volley.cpu_count++] = (int)strtol(at, &end, 10);
+        at = *end == ',' ? end + 1 : end;
+    }
+}
+
 static inline void volley_read_launch(void) {
-    char path[4096], line[512];
+    char path[4096], line[1600];
     snprintf(path, sizeof path, "%s/launch.txt", volley.folder);
     FILE *file = fopen(path, "re");
     if (!file) volley_die("cannot read %s: %s", path, strerror(errno));
     while (fgets(line, sizeof line, file)) {
-        char key[64] = "", value[384] = "", variant[64] = "-";
-        int words = sscanf(line, "%63s %383s %63s", key, value, variant);
+        char key[64] = "", value[384] = "", variant[1024] = "-";
+        int words = sscanf(line, "%63s %383s %1023s", key, value, variant);
         if (words < 1) continue;
         if (words < 2) volley_die("%s: \"%s\" has no value", path, key);
         if (!strcmp(key, "freeze_seconds"))
@@ -102,6 +113,8 @@ static inline void volley_read_launch(void) {
             volley.writes_buffers = volley_read_count(path, key, value) != 0;
         else if (!strcmp(key, "cpu") && volley.cpu_count < VOLLEY_MAXIMUM_CPUS)
             volley.cpus[volley.cpu_count++] = (int)volley_read_count(path, key, value);
+        else if (!strcmp(key, "host"))
+            volley_read_host(value, variant);
         else if (!strcmp(key, "point"))
             volley_add_point(volley_read_count(path, key, value), variant);
         else
@@ -113,11 +126,12 @@ static inline void volley_read_launch(void) {
     if (volley.point_count == 0) volley_die("%s: no point to measure", path);
 }
 
-/** Binds this rank to its CPU of launch.txt (rank modulo their number) and states the affinity that holds. */
+/** Binds this rank to its CPU of launch.txt (its number on this host modulo theirs) and states the affinity that holds.
+ */
 static inline void volley_pin(void) {
     cpu_set_t set;
     if (volley.cpu_count > 0) {
-        size_t wanted = (size_t)volley.cpus[volley.rank % volley.cpu_count];
+        size_t wanted = (size_t)volley.cpus[volley.local_rank % volley.cpu_count];
         CPU_ZERO(&set);
         CPU_SET(wanted, &set);
         if (sched_setaffinity(0, sizeof set, &set) != 0)
@@ -129,8 +143,8 @@ static inline void volley_pin(void) {
         for (size_t cpu = 0; cpu < CPU_SETSIZE && length < sizeof list - 16; cpu++)
             if (CPU_ISSET(cpu, &set))
                 length += (size_t)snprintf(list + length, sizeof list - length, "%s%zu", length ? ", " : "", cpu);
-    volley_fact("{\"fact\": \"rank\", \"rank\": %d, \"ranks\": %d, \"pid\": %d, \"affinity\": [%s]}", volley.rank,
-                volley.ranks, (int)getpid(), list);
+    volley_fact("{\"fact\": \"rank\", \"rank\": %d, \"ranks\": %d, \"pid\": %d, \"host\": \"%s\", \"affinity\": [%s]}",
+                volley.rank, volley.ranks, (int)getpid(), volley.host, list);
 }
 
 /** What it costs to record one operation in a chain (one clock read, two stores): the least of many short averages,
@@ -156,7 +170,7 @@ static inline void volley_measure_overhead(void) {
 /** How many ticks the news of the last arrival takes to reach every rank (see volley_align). */
 static inline void volley_measure_align(void) {
     volley.align_ticks = 0;
-    if (volley_maximum(volley.ranks > volley_cores())) return; /* agreed, as hosts may differ */
+    if (volley.host_count > 1 || volley_maximum(volley.ranks > volley_cores())) return;
     uint64_t best = UINT64_MAX;
     for (int i = 0; i < 20; i++) {
         uint64_t start = volley_now();
@@ -304,6 +318,7 @@ static inline int volley_main(int argc, char **argv, volley_check_function check
     MPI_Barrier(MPI_COMM_WORLD);
     volley.barrier_ns = volley_monotonic_ns();
 #endif
+    volley_find_hosts();
     volley_open_facts();
 #ifndef VOLLEY_NO_MPI
     volley_fact("{\"fact\": \"startup\", \"launched_ns\": %" PRIu64 ", \"main_ns\": %" PRIu64 ", \"init_ns\": %" PRIu64

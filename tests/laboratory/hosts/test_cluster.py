@@ -101,11 +101,26 @@ def test_every_port_is_shaped_and_the_machine_itself_has_nothing_of_it(cluster: 
     assert status["buffer_bytes"] == 61440
 
 
-def test_what_a_port_has_no_room_for_is_counted(cluster: emulated.Cluster) -> None:
-    flood = 'import socket\ns = socket.socket(2, 2)\nfor _ in range(400): s.sendto(bytes(1400), ("n1", 9))'
+FLOOD = """
+import itertools, socket, sys
+flood = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+print("flooding", flush=True)
+for _ in itertools.count() if sys.argv[1] == "endless" else range(int(sys.argv[1])):
+    flood.sendto(bytes(1400), ("n1", 9))
+"""
+
+
+def test_what_a_port_has_no_room_for_is_counted(cluster: emulated.Cluster, tmp_path: Path) -> None:
+    (tmp_path / "flood.py").write_text(FLOOD)
     before = cluster.port_drops()["n1"]
-    senders = [subprocess.Popen([cluster.agent, host, f"python3 -c '{flood}'"]) for host in ("n2", "n3")]
-    assert [sender.wait(30) for sender in senders] == [0, 0]
+    other = [str(cluster.agent), "n3", f"exec python3 {tmp_path}/flood.py endless"]
+    with subprocess.Popen(other, stdout=subprocess.PIPE) as sender:
+        assert sender.stdout is not None
+        sender.stdout.readline()
+        on(cluster, "n2", f"python3 {tmp_path}/flood.py 2000")
+        for process in psutil.process_iter(["cmdline"]):
+            if str(tmp_path) in " ".join(process.info["cmdline"] or []):
+                process.kill()
     assert cluster.port_drops()["n1"] > before, "twice the rate of the port fills its queue"
 
 

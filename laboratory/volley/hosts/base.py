@@ -1,0 +1,390 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What every kind of host offers: running commands, putting and fetching files, facts, counters, cleaning up.
+
+A kind says how a command is started on a host, and which agent an MPI calls in place of ssh; all else follows.
+To add a kind, add one module with one subclass of :class:`Hosts`, and its word to ``choose.py``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import shlex
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
+
+from volley import machine_facts, processes
+from volley.errors import VolleyError
+from volley.hosts.observer import HostClock, HostLost, Observer, compile_observer
+from volley.results import Launch, Warning
+from volley.systems.base import Command, Note, Placement, User
+
+T = TypeVar("T")
+
+STEP_LIMIT_SECONDS = 60.0
+"""For putting or fetching a launch's files."""
+ANSWER_LIMIT_SECONDS = 15.0
+"""For a host's first answer."""
+KEPT_PER_HOST = ("Tcp.RetransSegs", "TcpExt.TCPTimeouts", "TcpExt.TCPLossProbes", "port.drops")
+"""Counters of a launch that are kept for each host as well; and the bytes of its interfaces."""
+FACTS = """
+echo "machine $(uname -m)"
+echo "kernel $(uname -sr)"
+echo "libc $(getconf GNU_LIBC_VERSION 2>/dev/null)"
+echo "name $(uname -n)"
+echo "cores $(nproc)"
+echo "cpus $(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)"
+echo "cpu $(sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo | head -1)"
+echo "memory_kib $(sed -n 's/^MemTotal:[[:space:]]*\\([0-9]*\\).*/\\1/p' /proc/meminfo)"
+echo "congestion_control $(cat /proc/sys/net/ipv4/tcp_congestion_control 2>/dev/null)"
+"""
+
+
+@dataclass
+class HostFacts:
+    """One host, as it says it is."""
+
+    name: str
+    machine: str = ""
+    kernel: str = ""
+    libc: str = ""
+    cores: int = 0
+    cpus: list[int] = field(default_factory=list)
+    cpu: str = ""
+    memory_bytes: int = 0
+    congestion_control: str = ""
+    calls_itself: str = ""
+
+
+@dataclass
+class Observed:
+    """What hosts said around a launch."""
+
+    clocks: Mapping[str, HostClock] = field(default_factory=dict)
+    """By the name that the host calls itself, as ranks do. Known when the launch has ended."""
+
+
+class Hosts(ABC):
+    """Some hosts, of one kind."""
+
+    kind: ClassVar[str]
+    interface: str = ""
+    """The network interface that MPIs are told to use; '': what they choose. (A transport is the system's.)"""
+    cores_shared: ClassVar[bool] = False
+    """Whether the hosts are one machine in truth, with the same cores."""
+
+    def __init__(self, names: Sequence[str], ranks_per_host: int = 1) -> None:
+        self.names = list(names)
+        self.ranks_per_host = ranks_per_host
+        self.facts: dict[str, HostFacts] = {}
+        self.warnings: list[Warning] = []
+        self.lost: dict[str, str] = {}
+        """Host → why it is no longer used."""
+        self._observers: dict[str, Observer] = {}
+        self._sharing: set[str] = set()
+        self._put: list[Path] = []
+
+    # What a kind says of itself
+
+    @abstractmethod
+    def start(self, host: str, line: str) -> tuple[str, ...]:
+        """The command here that runs a shell line on `host`."""
+
+    @property
+    @abstractmethod
+    def agent(self) -> Path:
+        """A program on the first host that is called as ssh is, and starts a command on another one."""
+
+    @property
+    def spec(self) -> str:
+        """What names these hosts again: see choose.py."""
+        return f"{self.kind}:{','.join(self.names)}"
+
+    def remedy(self, host: str) -> str:
+        """What to try by hand if a host does not answer."""
+        return f"try: {shlex.join(self.start(host, 'true'))}"
+
+    def port_drops(self) -> dict[str, float]:
+        """Host → packets that its port of the network had no room for, where that can be told."""
+        return {}
+
+    # What the laboratory does with them
+
+    @contextlib.contextmanager
+    def opened(self, scratch: Path, note: Note) -> Iterator[None]:
+        """Within, hosts can be used. Those that do not answer or do not fit are left out, with a warning each.
+
+        Raises VolleyError if fewer than two are left.
+        """
+        try:
+            self._greet(note)
+            self._prepare(scratch)
+            if len(self.names) < 2:
+                reasons = "; ".join(f"{host}: {why}" for host, why in self.lost.items())
+                raise VolleyError(
+                    f"too few hosts can be used: {', '.join(self.names) or 'none'} ({reasons or 'two are needed'})",
+                    "name two that answer and have this machine's architecture",
+                )
+            yield
+        finally:
+            self.clean_up()
+
+    def environment(self) -> dict[str, Any]:
+        """Facts for study.json, over those of this machine."""
+        return {
+            "hosts": [vars(self.facts[host]) for host in self.names],
+            "hosts_kind": self.kind,
+            "interface": self.interface,
+            "cores": sum(self.facts[host].cores for host in self.names),
+            "memory_bytes": min(self.facts[host].memory_bytes for host in self.names)
+            * (1 if self.cores_shared else len(self.names)),
+            "usable_cpus": [],
+            "cpus_by_host": {} if self.cores_shared else {host: self.facts[host].cpus for host in self.names},
+        }
+
+    def lacking(self, path: Path) -> list[str]:
+        """Hosts that have no such file."""
+        line = f"test -e {shlex.quote(str(path))} && echo yes || true"
+        there = self._each(list(self.names), lambda host: self._answer(host, line))
+        return [host for host, said in there.items() if said.strip() != "yes"]
+
+    def placement(self, ranks: int) -> Placement | None:
+        """Where the ranks of a world go: as many hosts as it has ranks, or all. Raises HostLost if they do not fit."""
+        each = math.ceil(ranks / max(len(self.names), 1))
+        if each > self.ranks_per_host and self.lost:
+            raise HostLost(
+                f"{ranks} ranks need {math.ceil(ranks / self.ranks_per_host)} hosts, and {len(self.names)} are left",
+                "; ".join(self.lost.values()),
+            )
+        used = self.names[: math.ceil(ranks / each)]
+        return Placement(tuple(used), each, self.agent, self.interface, self.cores_shared)
+
+    def run(self, command: Command, limit_seconds: float) -> processes.Outcome:
+        """Runs it on the first host to its end."""
+        line = shell_line(command)
+        argv = self.start(self.names[0], line)
+        return processes.run(Command(self.as_user(argv, command.user), command.environment), limit_seconds)
+
+    def as_user(self, argv: tuple[str, ...], user: User | None) -> tuple[str, ...]:
+        """The command as somebody else's, where a system's processes are. Raises VolleyError where that cannot be."""
+        if user is None:
+            return argv
+        raise VolleyError(
+            f"on hosts of the kind {self.kind}, processes cannot be run as {user.name}",
+            "run the laboratory as an ordinary user",
+        )
+
+    def put(self, path: Path, user: User | None = None) -> None:
+        """Copies a file or folder to the same place on every host that does not see it. Raises HostLost."""
+        self._put.append(path)
+        line = f"mkdir -p {shlex.quote(str(path.parent))} && tar -C {shlex.quote(str(path.parent))} -xf -"
+        packed = ("tar", "-C", str(path.parent), "-cf", "-", path.name)
+        others = [host for host in self.names if host not in self._sharing]
+        self._each(others, lambda host: self._piped(host, packed, self.start(host, line)))
+
+    def fetch(self, folder: Path) -> None:
+        """Brings what hosts have in `folder` here. Raises HostLost."""
+        quoted = shlex.quote(str(folder))
+        line = f"cd {quoted} && tar -cf - . && rm -rf {quoted}"
+        unpack = ("tar", "-C", str(folder), "-xf", "-")
+        others = [host for host in self.names if host not in self._sharing]
+        self._each(others, lambda host: self._piped(host, self.start(host, line), unpack))
+
+    @contextlib.contextmanager
+    def observed(self, launch: Launch) -> Iterator[Observed]:
+        """Within runs the launch: what moved meanwhile on all hosts, and their clocks, are kept with it."""
+        seen = Observed()
+        clocks = self._ask(lambda observer: observer.clock())
+        before, drops = self._counters(), self.port_drops()
+        yield seen
+        after, drops_after = self._counters(), self.port_drops()
+        closing = self._ask(lambda observer: observer.clock())
+        by_host = {host: HostClock(clocks[host], closing[host]) for host in closing if host in clocks}
+        seen.clocks = {self.facts[host].calls_itself: clock for host, clock in by_host.items()}
+        for host in self.names:
+            moved = moved_between(before.get(host, {}), after.get(host, {}))
+            if host in drops_after:
+                moved["port.drops"] = drops_after[host] - drops.get(host, 0.0)
+            self._keep(launch, host, moved, by_host.get(host))
+
+    def _keep(self, launch: Launch, host: str, moved: dict[str, float], clock: HostClock | None) -> None:
+        for name, value in moved.items():
+            if not (name.startswith("cpu.") and self.cores_shared and host != self.names[0]):
+                launch.counters[name] = round(launch.counters.get(name, 0) + value, 4)
+        own: dict[str, Any] = {name: value for name, value in moved.items() if name in KEPT_PER_HOST}
+        own |= {name: value for name, value in moved.items() if name.startswith("net.") and "bytes" in name}
+        kept: dict[str, Any] = {"name": host, "counters": own}
+        if clock is not None:
+            kept |= {
+                "clock_offset_ns": round(clock.offset_ns),
+                "clock_drift_ppm": round(clock.drift * 1e6, 3),
+                "clock_error_ns": round(clock.error_ns),
+            }
+        launch.hosts.append(kept)
+
+    def check(self) -> list[str]:
+        """After a launch that did not end well: hosts that no longer answer are left out, and named in sentences."""
+        before = set(self.lost)
+        self._ask(lambda observer: observer.clock())
+        self.end_strays()
+        return [self.lost[host] for host in self.lost if host not in before]
+
+    def end_strays(self) -> None:
+        """Ends what launches have left on hosts. Where their processes are seen from here, that is done already."""
+        return
+
+    def clean_up(self) -> None:
+        """Ends what was started, and removes what was put, on every host."""
+        for observer in self._observers.values():
+            observer.close()
+        self._observers.clear()
+        folders = {str(path if path.is_dir() else path.parent) for path in self._put}
+        others = [host for host in self.names if host not in self._sharing]
+        if folders and others:
+            line = f"rm -rf {shlex.join(sorted(folders))}"
+            with contextlib.suppress(VolleyError):
+                self._each(others, lambda host: self._answer(host, line))
+        self._put.clear()
+
+    # How
+
+    def _greet(self, note: Note) -> None:
+        """Asks every host for its facts, all at once."""
+        note(f"asking {len(self.names)} hosts")
+        told = self._each(list(self.names), lambda host: parse_facts(host, self._answer(host, FACTS)))
+        here = os.uname().machine
+        for host, facts in told.items():
+            if facts.machine != here:
+                self._leave_out(host, f"host {host} is {facts.machine}, and programs are compiled for {here} here")
+            self.facts[host] = facts
+        libraries = {facts.libc for host, facts in told.items() if host in self.names}
+        if len(libraries) > 1:
+            by_host = ", ".join(f"{host} {told[host].libc}" for host in self.names)
+            self.warnings.append(
+                Warning("C libraries differ", f"hosts have several: {by_host}", "compile where the oldest is")
+            )
+        if self.cores_shared:
+            self.warnings.append(
+                Warning(
+                    "emulated hosts",
+                    f"the {len(self.names)} hosts are one machine and share its {os.cpu_count()} cores: times of small "
+                    "messages show the scheduler, those of large ones the network",
+                    "read the network's limits off it, not latencies",
+                )
+            )
+
+    def _prepare(self, scratch: Path) -> None:
+        """Finds who shares our files, and starts the observers."""
+        token = scratch / f"token-{processes.OWNER}"
+        token.touch()
+        shares = self._each(list(self.names), lambda host: self._answer(host, f"test -e {token} && echo yes || true"))
+        self._sharing = {host for host, said in shares.items() if said.strip() == "yes"}
+        program = scratch / "observer"
+        program.write_bytes(compile_observer().read_bytes())
+        program.chmod(0o755)
+        self.put(program)
+        for host in list(self.names):
+            argv = self.start(host, f"exec {shlex.quote(str(program))}")
+            self._observers[host] = Observer(host, argv, os.environ)
+        self._ask(lambda observer: observer.clock())
+
+    def _answer(self, host: str, line: str) -> str:
+        outcome = processes.run(Command(self.start(host, line)), ANSWER_LIMIT_SECONDS)
+        if not outcome.fine:
+            said = f"after {ANSWER_LIMIT_SECONDS:g} s" if outcome.timed_out else f": {outcome.last_words(160)}"
+            raise HostLost(f"host {host} does not answer {said}".replace(" :", ":"), self.remedy(host))
+        return outcome.output
+
+    def _piped(self, host: str, source: Sequence[str], sink: Sequence[str]) -> None:
+        line = f"{shlex.join(source)} | {shlex.join(sink)}"
+        outcome = processes.run(Command(("sh", "-c", line)), STEP_LIMIT_SECONDS)
+        if not outcome.fine or outcome.errors.strip():
+            raise HostLost(
+                f"files cannot be brought to or from host {host}: {outcome.last_words()}",
+                f"see whether it has room: {shlex.join(self.start(host, 'df -h ' + tempfile.gettempdir()))}",
+            )
+
+    def _each(self, hosts: Sequence[str], work: Callable[[str], T]) -> dict[str, T]:
+        """What `work` gave for each host, all at once; a host it fails on is left out from now on."""
+        if not hosts:
+            return {}
+        done: dict[str, T] = {}
+        with ThreadPoolExecutor(min(len(hosts), 16)) as pool:
+            for host, future in {host: pool.submit(work, host) for host in hosts}.items():
+                try:
+                    done[host] = future.result()
+                except HostLost as problem:
+                    self._leave_out(host, problem.problem, problem.remedy)
+        return done
+
+    def _ask(self, question: Callable[[Observer], T]) -> dict[str, T]:
+        """What observers answered, one after the other: round trips at once would disturb each other."""
+        answers = {}
+        for host in list(self.names):
+            try:
+                answers[host] = question(self._observers[host])
+            except HostLost as problem:
+                self._leave_out(host, problem.problem, problem.remedy)
+        return answers
+
+    def _counters(self) -> dict[str, dict[str, float]]:
+        return {
+            host: machine_facts.parse_counters(text)
+            for host, text in self._ask(lambda observer: observer.counters()).items()
+        }
+
+    def _leave_out(self, host: str, why: str, remedy: str = "") -> None:
+        if host in self.names:
+            self.names.remove(host)
+        if host not in self.lost:
+            self.lost[host] = why
+            self.warnings.append(Warning("host left out", why, remedy or self.remedy(host)))
+        if host in self._observers:
+            self._observers.pop(host).close()
+
+
+def parse_facts(host: str, said: str) -> HostFacts:
+    """From what FACTS printed."""
+    told = dict(line.partition(" ")[::2] for line in said.splitlines())
+    return HostFacts(
+        name=host,
+        machine=told.get("machine", ""),
+        kernel=told.get("kernel", ""),
+        libc=told.get("libc", ""),
+        cores=int(told.get("cores") or 1),
+        cpus=parse_cpu_list(told.get("cpus", "")),
+        cpu=told.get("cpu", ""),
+        memory_bytes=int(told.get("memory_kib") or 0) * 1024,
+        congestion_control=told.get("congestion_control", ""),
+        calls_itself=told.get("name", ""),
+    )
+
+
+def parse_cpu_list(text: str) -> list[int]:
+    """``0-2,5`` as 0, 1, 2, 5."""
+    found: list[int] = []
+    for part in text.split(","):
+        first, _, last = part.strip().partition("-")
+        if first.isdigit():
+            found += range(int(first), int(last or first) + 1)
+    return found
+
+
+def shell_line(command: Command) -> str:
+    """A command as one line of shell, with what its environment has besides ours."""
+    own = {name: value for name, value in command.environment.items() if os.environ.get(name) != value}
+    gone = [name for name in os.environ if name not in command.environment]
+    words = ["env", *(word for name in gone for word in ("-u", name)), *(f"{name}={own[name]}" for name in own)]
+    folder = f"cd {shlex.quote(str(command.folder))} && " if command.folder else ""
+    return f"{folder}exec {shlex.join([*words, *command.argv])}"
+
+
+def moved_between(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, float]:
+    """Counters that moved, by how far."""
+    return {name: value - before.get(name, 0) for name, value in after.items() if value != before.get(name, 0)}

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Hosts of an emulated cluster (cluster.py), which is up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from volley.hosts.base import Hosts
+from volley.hosts.cluster import INTERFACE, Cluster, require_means, whole
+from volley.systems.base import User
+
+ENTERING = "+sys_admin,+sys_chroot,+sys_ptrace"
+"""Capabilities by which the agent enters a host for an ordinary user; it drops them there."""
+
+
+class EmulatedCluster(Hosts):
+    """Namespaces of this machine: processes can be seen from here, files are shared, cores too."""
+
+    kind = "cluster"
+    interface = INTERFACE
+    cores_shared = True
+
+    def __init__(self, name: str, ranks_per_host: int = 1, hosts: Sequence[str] = ()) -> None:
+        require_means()
+        self.cluster: Cluster = whole(name)
+        super().__init__(hosts or self.cluster.hosts, ranks_per_host)
+
+    def start(self, host: str, line: str) -> tuple[str, ...]:
+        """By the agent."""
+        return (str(self.agent), host, line)
+
+    @property
+    def agent(self) -> Path:
+        """The cluster's."""
+        return self.cluster.agent
+
+    @property
+    def spec(self) -> str:
+        """By the cluster's name."""
+        return f"cluster:{self.cluster.name}"
+
+    def remedy(self, host: str) -> str:
+        """How it is looked at."""
+        return f"volley cluster status --name {self.cluster.name}"
+
+    def port_drops(self) -> dict[str, float]:
+        """As the switch's ports count them."""
+        return self.cluster.port_drops()
+
+    def environment(self) -> dict[str, Any]:
+        """Adds what the network is."""
+        told = self.cluster.to_json()
+        network = {name: told[name] for name in ("rate_bits_per_second", "buffer_bytes", "congestion_control")}
+        return {**super().environment(), "network": network}
+
+    def as_user(self, argv: tuple[str, ...], user: User | None) -> tuple[str, ...]:
+        """An ordinary user's processes may call the agent as long as they are outside the hosts."""
+        if user is None:
+            return argv
+        who = ("--reuid", str(user.uid), "--regid", str(user.gid), "--clear-groups")
+        return ("setpriv", *who, "--inh-caps", ENTERING, "--ambient-caps", ENTERING, *argv)

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What tells a host's time and counters while a study lasts: the other side of ``observer.c``.
+
+One process per host, started once. Between launches it is asked; while one runs it sleeps. Its pipe is also how the end
+of a host is noticed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import select
+import struct
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from volley import processes
+from volley.errors import VolleyError
+from volley.systems.base import Command, cache_folder
+
+SOURCE = Path(__file__).parent / "observer.c"
+ANSWER_SECONDS = 10.0
+"""A host that takes longer counts as lost."""
+QUESTIONS = 40
+"""For one reading of a clock; the quickest answer counts. 40 take some 2 ms through a pipe, 10 ms by ssh."""
+
+
+class HostLost(VolleyError):
+    """A host does not answer any more."""
+
+
+@dataclass(frozen=True)
+class ClockReading:
+    """A host's clock beside ours, at one moment."""
+
+    at_ns: int
+    """CLOCK_MONOTONIC of this machine."""
+    offset_ns: float
+    """The host's CLOCK_MONOTONIC is so far ahead."""
+    error_ns: float
+    """At most: half of the quickest round trip, since the host read its clock somewhere within it."""
+
+
+@dataclass(frozen=True)
+class HostClock:
+    """A host's clock during a launch, from one reading before and one after it."""
+
+    before: ClockReading
+    after: ClockReading
+
+    @property
+    def drift(self) -> float:
+        """How much faster than ours it runs: seconds gained per second."""
+        elapsed = self.after.at_ns - self.before.at_ns
+        return (self.after.offset_ns - self.before.offset_ns) / elapsed if elapsed > 0 else 0.0
+
+    @property
+    def error_ns(self) -> float:
+        """Bound of what `offset_at` may be wrong by, of a clock whose rate does not change within a launch."""
+        return max(self.before.error_ns, self.after.error_ns)
+
+    @property
+    def offset_ns(self) -> float:
+        """In the middle of the launch."""
+        return (self.before.offset_ns + self.after.offset_ns) / 2
+
+    def ahead_ns(self, host_ns: int) -> int:
+        """How far the host is ahead of us when its own clock says `host_ns`."""
+        since = host_ns - self.before.at_ns - self.before.offset_ns
+        return round(self.before.offset_ns + self.drift * since)
+
+
+def compile_observer() -> Path:
+    """The program, from the cache or compiled now; without libraries, so that any Linux of this architecture has it.
+
+    Raises VolleyError with the compiler's words.
+    """
+    source = SOURCE.read_bytes()
+    program = cache_folder() / "programs" / f"observer-{hashlib.sha256(source).hexdigest()[:16]}"
+    if program.exists():
+        return program
+    program.parent.mkdir(parents=True, exist_ok=True)
+    temporary = program.with_suffix(f".{os.getpid()}")
+    for linked in (("-static",), ()):  # where there is no static C library, the host's own serves
+        argv = ("cc", "-O2", "-Wall", *linked, "-o", str(temporary), str(SOURCE))
+        outcome = processes.run(Command(argv), 60)
+        if outcome.fine:
+            temporary.chmod(0o755)
+            temporary.rename(program)
+            return program
+    raise VolleyError(f"the observer does not compile: {outcome.last_words()}", f"try: {' '.join(argv)}")
+
+
+class Observer:
+    """The process on one host. Raises HostLost from every question that is not answered."""
+
+    def __init__(self, host: str, argv: Sequence[str], environment: Mapping[str, str]) -> None:
+        self.host = host
+        self.process = processes.start_companion(argv, environment)
+
+    def clock(self) -> ClockReading:
+        """By ping-pong: the answer that took least says most."""
+        best: ClockReading | None = None
+        for _ in range(QUESTIONS):
+            before = time.monotonic_ns()
+            (told,) = struct.unpack("=Q", self._ask(b"t", 8))
+            after = time.monotonic_ns()
+            if best is None or (after - before) / 2 < best.error_ns:
+                best = ClockReading((before + after) // 2, told - (before + after) / 2, (after - before) / 2)
+        assert best is not None
+        return best
+
+    def counters(self) -> str:
+        """Text of the kernel's files."""
+        (length,) = struct.unpack("=I", self._ask(b"c", 4))
+        return self._read(length).decode(errors="replace")
+
+    def close(self) -> None:
+        """Ends it, and whatever brought us there."""
+        processes.end_companion(self.process)
+
+    def _ask(self, question: bytes, answer: int) -> bytes:
+        assert self.process.stdin is not None
+        try:
+            self.process.stdin.write(question)
+            self.process.stdin.flush()
+        except OSError as problem:
+            raise self._lost() from problem
+        return self._read(answer)
+
+    def _read(self, length: int) -> bytes:
+        assert self.process.stdout is not None
+        descriptor, parts, deadline = self.process.stdout.fileno(), b"", time.monotonic() + ANSWER_SECONDS
+        while len(parts) < length:
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([descriptor], [], [], left)[0]:
+                raise self._lost()
+            got = os.read(descriptor, length - len(parts))
+            if not got:
+                raise self._lost()
+            parts += got
+        return parts
+
+    def _lost(self) -> HostLost:
+        said = ""
+        if self.process.poll() is not None and self.process.stderr is not None:
+            with contextlib.suppress(OSError):
+                said = self.process.stderr.read().decode(errors="replace").strip()[-200:]
+        return HostLost(
+            f"host {self.host} does not answer any more{f': {said}' if said else ''}",
+            f"see whether {self.host} is up and can be reached",
+        )

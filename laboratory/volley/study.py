@@ -267,7 +267,12 @@ class Conductor:
     def _refine(self) -> None:
         """Adds sizes where a curve of any system disagrees with interpolation; all systems get them."""
         for test in self.tests.values():
-            if not test.neighbours or test.axis != "size" or self.options.sizes is not None:
+            if (
+                len(self.hosts.names) > 1
+                or not test.neighbours
+                or test.axis != "size"
+                or self.options.sizes is not None
+            ):
                 continue
             wanted = set(self.options.added_sizes.get(test.name, []))
             before = len(wanted)

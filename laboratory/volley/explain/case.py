@@ -173,6 +173,7 @@ class Case:
         """The command that measures `arm` again."""
         words = ["volley", "study", "--systems", arm.system.pinned_request, "--tests", arm.test.name]
         words += ["--ranks", str(arm.ranks), "--sizes", ",".join(map(str, arm.sizes)), "--launches", "5"]
+        words += self.bench.hosts.option
         if arm.buffers != Buffers.WRITTEN:
             words += ["--buffers", arm.buffers.value]
         if not arm.pin:

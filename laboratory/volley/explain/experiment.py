@@ -59,6 +59,8 @@ class Arm:
     sizes: tuple[int, ...]
     pin: bool = True
     buffers: Buffers = Buffers.WRITTEN
+    in_order: bool = False
+    """Sizes from small to large: where connections remember what they carried."""
     repetitions: int | None = None
     """Exactly so many operations per point; None: as many as fit SECONDS_PER_POINT."""
     surroundings: Surroundings = contextlib.nullcontext
@@ -70,6 +72,7 @@ class Arm:
             pin=self.pin,
             buffers=self.buffers,
             repetitions=self.repetitions,
+            in_order=self.in_order,
             seconds_per_point=SECONDS_PER_POINT,
             launch_limit_seconds=LAUNCH_LIMIT_SECONDS,
             freeze_seconds=FREEZE_SECONDS,

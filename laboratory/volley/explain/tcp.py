@@ -224,6 +224,41 @@ class NarrowEdge(Edge):
         return (self.low, self.high)
 
 
+class LateShare(Symptom):
+    """How many operations wait for a timer: of a place where some do and some do not, which a median hides or makes
+    all. No kind's own: for causes that ask."""
+
+    kinds = ()
+    shares_of = "operations"
+
+    def __init__(self, finding: Finding, curve: CurveData | None, least_ns: float, share: float) -> None:
+        super().__init__(finding, curve)
+        self.least_ns, self.share = least_ns, share
+        before = [int(size) for size in curve.sizes] if curve is not None else []
+        first, last = affected(finding, curve) if curve is not None else (finding.size_from, finding.size_to)
+        inside = [size for size in before if first <= size <= last] or [first]
+        self.shown = tuple(inside[:2])
+        self.beside = tuple(size for size in before if size < first)[-1:]
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Two that show it, and the last before, by which it is known what an operation takes at least."""
+        return (*self.beside, *self.shown)
+
+    @property
+    def expected(self) -> float:
+        """The share that the study had."""
+        return self.share
+
+    def amounts(self, measured: Measured) -> list[float]:
+        """Per launch, the share of operations that are late by `least_ns` or more."""
+        if measured.curve is None:
+            return []
+        inside = (self.shown[0], self.shown[-1])
+        by_launch = late_operations(measured.curve, measured.arm.test.scale, inside)
+        return [int(sum(one.excess_ns >= self.least_ns)) / max(one.operations, 1) for one in by_launch.values()]
+
+
 def narrow(symptom: Symptom) -> Symptom:
     """The same, measured at as few sizes as can be."""
     if not isinstance(symptom, Edge):

@@ -15,6 +15,7 @@ import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -60,6 +61,16 @@ class HostFacts:
     memory_bytes: int = 0
     congestion_control: str = ""
     calls_itself: str = ""
+
+
+@dataclass(frozen=True)
+class DeeperQueue:
+    """A change of the network: its ports lose nothing."""
+
+    words: str
+    """What is changed, for a person."""
+    within: Callable[[], AbstractContextManager[None]]
+    """Within, it is changed. Raises OSError where that cannot be done."""
 
 
 @dataclass
@@ -109,6 +120,19 @@ class Hosts(ABC):
     def remedy(self, host: str) -> str:
         """What to try by hand if a host does not answer."""
         return f"try: {shlex.join(self.start(host, 'true'))}"
+
+    @property
+    def option(self) -> list[str]:
+        """What names these hosts on a command line."""
+        return ["--hosts", ",".join(self.names)]
+
+    def notes(self) -> list[Warning]:
+        """What whoever reads figures of such hosts must know."""
+        return []
+
+    def deeper_queue(self) -> DeeperQueue | None:
+        """Queues so deep that ports lose nothing, where that can be had."""
+        return None
 
     def port_drops(self) -> dict[str, float]:
         """Host → packets that its port of the network had no room for, where that can be told."""
@@ -269,15 +293,7 @@ class Hosts(ABC):
             self.warnings.append(
                 Warning("C libraries differ", f"hosts have several: {by_host}", "compile where the oldest is")
             )
-        if self.cores_shared:
-            self.warnings.append(
-                Warning(
-                    "emulated hosts",
-                    f"the {len(self.names)} hosts are one machine and share its {os.cpu_count()} cores: times of small "
-                    "messages show the scheduler, those of large ones the network",
-                    "read the network's limits off it, not latencies",
-                )
-            )
+        self.warnings += self.notes()
 
     def _prepare(self, scratch: Path) -> None:
         """Finds who shares our files, and starts the observers."""

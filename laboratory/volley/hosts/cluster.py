@@ -42,7 +42,7 @@ INTERFACE = "eth0"
 HOST_QUEUE_BYTES = 1000 * 1514
 """Of a host's own interface: the usual txqueuelen. TCP keeps its own queue short there, so nothing is lost in it."""
 LEAST_BURST_BYTES = 2 * 1514
-BURST_SECONDS = 0.001
+BURST_SECONDS = 0.0005
 """What a port may send at once after a pause. Long enough for the kernel's timers, short beside the queue."""
 
 KEEP_SWITCH = """
@@ -164,6 +164,7 @@ class Cluster:
             "agent": str(self.agent),
             "rate_bits_per_second": self.rate_bits,
             "buffer_bytes": self.buffer_bytes,
+            "burst_bytes": self.burst_bytes,
             "congestion_control": self.congestion,
             "interface": INTERFACE,
             "addresses": {host: address(at) for at, host in enumerate(self.hosts)},
@@ -200,9 +201,13 @@ class Cluster:
             )
         return self.switch
 
+    @property
+    def burst_bytes(self) -> int:
+        """What a port passes at once after a pause."""
+        return max(LEAST_BURST_BYTES, int(self.rate_bits / 8 * BURST_SECONDS))
+
     def _shape(self, buffer_bytes: int) -> str:
-        burst = max(LEAST_BURST_BYTES, int(self.rate_bits / 8 * BURST_SECONDS))
-        return f"tbf rate {self.rate_bits}bit burst {burst} limit {buffer_bytes}"
+        return f"tbf rate {self.rate_bits}bit burst {self.burst_bytes} limit {buffer_bytes}"
 
     def wire(self) -> None:
         """Makes bridge, cables, addresses and shaping."""

@@ -50,6 +50,11 @@ class Slurm(Hosts):
         return (*STEP, f"--nodelist={host}", "sh", "-c", f"{FORGET}; {line}")
 
     @property
+    def option(self) -> list[str]:
+        """Whatever allocation it is run in."""
+        return ["--hosts", self.kind]
+
+    @property
     def agent(self) -> Path:
         """srun, called as ssh is."""
         assert self._agent is not None, "opened() writes it"

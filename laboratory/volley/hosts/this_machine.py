@@ -37,6 +37,11 @@ class ThisMachine(Hosts):
         """Nothing to be named."""
         return ""
 
+    @property
+    def option(self) -> list[str]:
+        """Nothing to be named."""
+        return []
+
     @contextlib.contextmanager
     def opened(self, scratch: Path, note: Note) -> Iterator[None]:
         """Always."""

@@ -32,6 +32,8 @@ TRAFFIC: dict[str, Callable[[int, int], float]] = {
     "one message": lambda size, ranks: size,
     "all pairs": lambda size, ranks: size * ranks * (ranks - 1),
     "every rank": lambda size, ranks: size * ranks,
+    "all to one": lambda size, ranks: size * (ranks - 1),
+    "both halves": lambda size, ranks: 2 * size * (ranks // 2),
 }
 """Bytes that one operation of `size` on `ranks` ranks moves, for its bandwidth."""
 

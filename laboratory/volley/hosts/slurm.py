@@ -47,7 +47,11 @@ class Slurm(Hosts):
 
     def start(self, host: str, line: str) -> tuple[str, ...]:
         """As a step on that node."""
-        return (*STEP, f"--nodelist={host}", "sh", "-c", f"{FORGET}; {line}")
+        return ("env", *self._known(), *STEP, f"--nodelist={host}", "sh", "-c", f"{FORGET}; {line}")
+
+    def _known(self) -> list[str]:
+        """What srun must know of the allocation, as NAME=VALUE: the environments of launches do not have it."""
+        return [f"{name}={os.environ[name]}" for name in NEEDED if name in os.environ]
 
     @property
     def option(self) -> list[str]:
@@ -62,7 +66,7 @@ class Slurm(Hosts):
 
     def _prepare(self, scratch: Path) -> None:
         super()._prepare(scratch)
-        known = "".join(f"export {name}={shlex.quote(os.environ[name])}\n" for name in NEEDED if name in os.environ)
+        known = "".join(f"export {shlex.quote(one)}\n" for one in self._known())
         self._agent = scratch / "agent"
         there = shlex.quote(FORGET + "; exec sh -c " + '"$*"')
         self._agent.write_text(

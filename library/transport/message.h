@@ -144,6 +144,8 @@ struct Arrival {
 Receive *match(const Arrival &arrival);
 /// Puts a receive back that match() gave for a message that was taken back. Nothing may have been matched since.
 void match_again(Receive &receive, std::uint32_t context);
+/// Memory for the payload of a message that no receive takes: nullptr if it has none. Without memory the job ends.
+unsigned char *allocate_payload(Count bytes);
 /// Keeps a message that no receive takes, until one does or it is dropped.
 Unexpected &keep_unexpected(const Arrival &arrival, const Kept &kept);
 /// Drops it.

@@ -22,7 +22,7 @@
 /// by somebody: it counts that (RankRecord::lost_wake_ups), the program is told at its end, and a debug build stops.
 ///
 /// A rank to which messages come by sockets as well sleeps on these and on a socket that stands for the futex
-/// (wait/descriptors.h).
+/// (wait/descriptors.h; descriptors.pml models it).
 #pragma once
 
 #include "boot/job.h"

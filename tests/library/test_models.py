@@ -31,6 +31,13 @@ def test_no_interleaving_loses_a_wake_up_and_the_model_would_notice(tmp_path: Pa
 
 
 @needs_spin
+def test_threads_that_sleep_on_descriptors_are_woken_and_the_model_would_notice(tmp_path: Path) -> None:
+    model = LIBRARY / "wait" / "descriptors.pml"
+    assert errors_found(model, tmp_path) == 0
+    assert not unnoticed(model, tmp_path, "-DNO_BYTE", "-DNO_HAND_OVER", "-DSTALE_BYTE", "-DNOT_TOLD", "-DNO_BARRIER")
+
+
+@needs_spin
 def test_a_sender_that_waits_for_room_is_woken_and_the_model_would_notice(tmp_path: Path) -> None:
     model = LIBRARY / "transport" / "shm" / "room.pml"
     assert errors_found(model, tmp_path) == 0

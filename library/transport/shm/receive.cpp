@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The receiving half of SharedMemory.
 #include "boot/error.h"
-#include "transport/abort.h"
 #include "transport/memory.h"
 #include "transport/shm/shared_memory.h"
 
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <sys/uio.h>
 
@@ -108,12 +106,8 @@ Channels::Handled SharedMemory::arrive(ProcessIndex sender, RingReceiver &ring, 
         return Channels::Handled::received;
     }
     if (may_leave && arrival.bytes <= most_left_bytes) return Channels::Handled::left;
-    unsigned char *payload = nullptr;
-    if (eager && arrival.bytes > 0) {
-        payload = static_cast<unsigned char *>(std::malloc(slot->bytes()));
-        if (!payload) abort_job_for("no memory for a message that came before its receive");
-        copy_and_hand_back(payload, ring.payload(slot), slot->bytes(), lines_migrate);
-    }
+    unsigned char *payload = eager ? allocate_payload(arrival.bytes) : nullptr;
+    if (payload) copy_and_hand_back(payload, ring.payload(slot), slot->bytes(), lines_migrate);
     give_back(sender, ring, slot);
     keep_unexpected(arrival, {.payload = payload, .rendezvous = rendezvous});
     return Channels::Handled::kept;
@@ -351,6 +345,7 @@ void SharedMemory::prepare() {
     attention_ = &node.inbox(node.place())->attention;
     queues_.clear();
     blocks_kept_.clear();
+    write_refused_.clear();
     make_room();
     reserve_ = reserved_ = arena_allocate_undefined(static_cast<std::size_t>(reserve_bytes));
     if (!reserve_) throw Error("the memory the ranks share is used up");
@@ -362,6 +357,7 @@ void SharedMemory::make_room() {
     last_used_ = nullptr; // the rings' places have moved
     queues_.resize(all);
     blocks_kept_.resize(all);
+    write_refused_.resize(all);
 }
 
 } // namespace volley

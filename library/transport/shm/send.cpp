@@ -65,12 +65,13 @@ bool write_process(const Rendezvous &rendezvous, pid_t pid, Count from, Count to
 
 /// The same as help(), into another process. What has been claimed in vain is left to the receiver.
 void SharedMemory::help_process(Rendezvous &rendezvous, ProcessIndex process) {
-    if (write_refused_) return;
+    const auto receiver = static_cast<std::size_t>(process);
+    if (write_refused_[receiver]) return;
     pid_t pid = processes[process].record->program.load(std::memory_order_relaxed);
     Count mine =
         rendezvous.copy_chunks(rendezvous.to_bytes, kernel_chunk_of(rendezvous.to_bytes), [&](Count from, Count to) {
             if (write_process(rendezvous, pid, from, to)) return true;
-            write_refused_ = true;
+            write_refused_[receiver] = true;
             rendezvous.refused.store(from + 1, std::memory_order_release);
             return false;
         });
@@ -128,10 +129,16 @@ bool SharedMemory::must_go_through_arena(const Send &send) const {
     return !send.contiguous || inbox->refuses_cma.load(std::memory_order_relaxed) != 0;
 }
 
+/// There is little enough of this rank's in the arena that waits for late receivers.
+bool SharedMemory::may_leave_more() {
+    if (heap_.in_use() > most_buffered) collect_buffered();
+    return heap_.in_use() <= most_buffered;
+}
+
 /// It need not, but is to: with a core for each, two copies of which one follows the other may be quicker than one.
 bool SharedMemory::pipelines(const Send &send) {
-    return send.mode != SendMode::synchronous && heap_.in_use() <= most_buffered &&
-           channels.to(send.receiver).pipelines(static_cast<std::size_t>(send.bytes));
+    return send.mode != SendMode::synchronous &&
+           channels.to(send.receiver).pipelines(static_cast<std::size_t>(send.bytes)) && may_leave_more();
 }
 
 /// Writes what there is to tell about the message. False if the arena is used up.
@@ -189,7 +196,11 @@ bool SharedMemory::request_to_send(Send &send) {
 
 /// For its data in the arena; nullptr if that is used up.
 void *SharedMemory::allocate_block(const Send &send) {
-    return heap_.allocate(static_cast<std::size_t>(send.bytes));
+    const auto bytes = static_cast<std::size_t>(send.bytes);
+    void *block = heap_.allocate(bytes);
+    if (block || buffered_.empty()) return block;
+    collect_buffered();
+    return heap_.allocate(bytes);
 }
 
 /// Copies the message into that block of the arena, and finishes the send. While it is `pipelining`, the receiver
@@ -247,7 +258,7 @@ void SharedMemory::attend(Send &send) {
                           : ring.expects_delay() ? looks_when_quick
                                                  : looks_when_alone;
     if (send.looks != send.most_looks) return;
-    if (send.mode == SendMode::synchronous || send.bytes > largest_buffered || heap_.in_use() > most_buffered) return;
+    if (send.mode == SendMode::synchronous || send.bytes > largest_buffered || !may_leave_more()) return;
     void *block = allocate_block(send);
     if (!block) return;
     if (!send.rendezvous->claim(RendezvousState::pipelining))

@@ -65,6 +65,7 @@ class SharedMemory {
 
     bool place(Send &send);
     bool must_go_through_arena(const Send &send) const;
+    bool may_leave_more();
     bool pipelines(const Send &send);
     bool describe(Send &send);
     bool request_to_send(Send &send);
@@ -122,7 +123,7 @@ class SharedMemory {
     // What the kernel has said when other processes' memory was to be read or written.
     bool cma_refused_ = false;
     bool cma_granted_ = false;
-    bool write_refused_ = false;
+    std::vector<bool> write_refused_; ///< by the receiver's process
 };
 
 extern SharedMemory shared_memory;

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The receiver's end of a connection.
-#include "transport/abort.h"
 #include "transport/message.h"
 #include "transport/node.h"
 #include "transport/tcp/connection.h"
 
-#include <cstdlib>
 #include <cstring>
 
 namespace volley {
@@ -44,10 +42,8 @@ void Incoming::arrive(const Arrival &arrival, const unsigned char *payload) {
         received(*receive);
         return give_credit(arrival.bytes);
     }
-    auto bytes = static_cast<std::size_t>(arrival.bytes);
-    auto *copy = bytes > 0 ? static_cast<unsigned char *>(std::malloc(bytes)) : nullptr;
-    if (bytes > 0 && !copy) abort_job_for("no memory for a message that came before its receive");
-    if (bytes > 0) std::memcpy(copy, payload, bytes);
+    unsigned char *copy = allocate_payload(arrival.bytes);
+    if (copy) std::memcpy(copy, payload, static_cast<std::size_t>(arrival.bytes));
     keep_unexpected(arrival, {.payload = copy, .by_tcp = true});
 }
 

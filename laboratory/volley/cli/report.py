@@ -64,6 +64,7 @@ def write_files(folder: StudyFolder, console: Console) -> ReportData:
         try:
             reporting.write_report(data.study, data.curves, data.streams, data.summary, page, data.boxes, odd)
             reporting.write_plots(data.study, data.curves, plots)
+            reporting.write_pairs(data.study, plots)
             reporting.write_pictures(odd, plots)
             reporting.write_octave(data.study, data.curves, plots)
         except OSError as problem:

@@ -14,7 +14,7 @@ import jinja2
 from markupsafe import Markup
 
 from volley import units
-from volley.report import facts, plots
+from volley.report import facts, network, plots
 from volley.report.payload import as_json, described_tests, payload
 from volley.report.verdicts import SHOWN, Row
 from volley.results import Curve, LaunchBox, Stream, Study
@@ -102,6 +102,11 @@ def _pictures(study: Study, curves: Sequence[Curve]) -> dict[str, Any]:
     return {
         "main_test": described,
         "glance": facts.glance(curves, test),
+        "pairs": [
+            {"title": one.title, "slow": one.slow(), "image": base64.b64encode(network.picture(one)).decode()}
+            for one in network.pairs_of(study.launches)[: network.PICTURES_IN_PAGE]
+        ],
+        "rates": network.rate_rows(study, curves, described_tests(study, curves)),
         "preview": base64.b64encode(image).decode() if image else "",
     }
 

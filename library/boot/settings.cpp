@@ -79,6 +79,7 @@ Settings read_settings() {
     settings.arena_bytes = read_number("VOLLEY_ARENA_BYTES", "bytes", least_arena_bytes, largest_arena_bytes);
     settings.transport = read_transport();
     settings.nodes = read_nodes();
+    if (const char *collectives = std::getenv("VOLLEY_COLLECTIVES")) settings.collectives = collectives;
     settings.refused_allocation = read_number<std::uint64_t>("VOLLEY_REFUSE", "a block", 0, ~0U).value_or(0);
     return settings;
 }
@@ -89,6 +90,9 @@ std::string Settings::text(bool shared) const {
            "VOLLEY_CHECK=" +
            std::to_string(static_cast<int>(checking)) +
            "  1: ranks compare what they are about to do in collective operations\n"
+           "VOLLEY_COLLECTIVES=" +
+           collectives +
+           "  show: says which algorithms collective operations take; OPERATION=ALGORITHM: takes that one\n"
            "VOLLEY_CPUS=" +
            std::to_string(usable_cpus()) +
            "  with more ranks than processors they give way instead of waiting busily\n"

@@ -40,6 +40,9 @@ struct Settings {
     /// VOLLEY_NODES, for tests: ranks are taken to be on several hosts, so many on each; the last number goes for all
     /// further ones. Between them messages go by TCP. Empty: one host.
     std::vector<std::uint32_t> nodes;
+    /// VOLLEY_COLLECTIVES: which algorithms collective operations take, and whether they say so
+    /// (collective/selection.h).
+    std::string collectives;
     /// VOLLEY_REFUSE, for tests: which block of that memory is refused, of those that a rank asks for; 0: none.
     std::uint64_t refused_allocation = 0;
 

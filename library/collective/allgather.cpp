@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "collective/algorithms.h"
+#include "collective/selection.h"
 
 #include <algorithm>
 
 namespace volley {
 namespace {
-
-/// Below this many bytes in all, the number of messages decides; above, their volume.
-constexpr Count small_total_bytes = 32 * 1024;
 
 /// Bruck's algorithm: what a rank holds doubles with every round, and is put in order at the end.
 void add_doubling(Schedule &schedule, const Team &team, const Block &own, const Blocks &all, Count bytes) {
@@ -54,12 +52,23 @@ void add_allgather(Schedule &schedule, const Team &team, const Block &own, const
     if (total == 0) return;
     Block mine = own.type != nullptr ? own : all[team.rank];
     if (team.size > 1) {
-        if (total >= small_total_bytes)
+        Count bytes = all.uniform() ? all[0].bytes() : total;
+        switch (choose({.operation = Collective::allgather,
+                        .means = Means::messages,
+                        .communicator = *schedule.communicator,
+                        .ranks = team.size,
+                        .bytes = bytes,
+                        .total = total,
+                        .even = all.uniform()})) {
+        case Algorithm::ring:
             add_ring(schedule, team, mine, all);
-        else if (all.uniform() && team.size > 2)
-            add_doubling(schedule, team, mine, all, all[0].bytes());
-        else
+            break;
+        case Algorithm::bruck:
+            add_doubling(schedule, team, mine, all, bytes);
+            break;
+        default:
             add_direct(schedule, team, mine, all);
+        }
     }
     if (own.type != nullptr) schedule.copy(own, all[team.rank]);
     schedule.end_round();

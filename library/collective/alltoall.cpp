@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "collective/algorithms.h"
+#include "collective/selection.h"
 
 #include <algorithm>
 
@@ -8,10 +9,6 @@ namespace {
 
 /// Messages started together: enough to keep all busy, few enough to search quickly.
 constexpr int window = 32;
-
-/// Blocks so small that it pays to send each several times, in few messages.
-constexpr int doubling_ranks = 8;
-constexpr Count doubling_block_bytes = 128;
 
 /// Bruck's algorithm: block i, for the rank i further on, travels the distances 2^k in the binary form of i.
 void add_doubling(Schedule &schedule, const Team &team, const Blocks &from, const Blocks &to, Count bytes) {
@@ -41,12 +38,16 @@ void add_doubling(Schedule &schedule, const Team &team, const Blocks &from, cons
 } // namespace
 
 void add_alltoall(Schedule &schedule, const Team &team, const Blocks &from, const Blocks &to) {
-    if (from.uniform() && to.uniform()) {
-        Count bytes = from[0].bytes();
-        if (bytes == 0) return;
-        if (team.size >= doubling_ranks && bytes <= doubling_block_bytes)
-            return add_doubling(schedule, team, from, to, bytes);
-    }
+    bool even = from.uniform() && to.uniform();
+    Count bytes = even ? from[0].bytes() : 0;
+    if (even && bytes == 0) return;
+    Algorithm algorithm = choose({.operation = Collective::alltoall,
+                                  .means = Means::messages,
+                                  .communicator = *schedule.communicator,
+                                  .ranks = team.size,
+                                  .bytes = bytes,
+                                  .even = even});
+    if (algorithm == Algorithm::bruck) return add_doubling(schedule, team, from, to, bytes);
     for (int first = 1; first < team.size; first += window) {
         int end = std::min(first + window, team.size);
         for (int i = first; i < end; ++i) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "collective/algorithms.h"
+#include "collective/selection.h"
 
 namespace volley {
 
@@ -15,6 +16,10 @@ bool flat(const Block &block, char *&address) {
 
 /// Dissemination: after round k everyone has heard, directly or not, of 2^k ranks before it.
 void add_barrier(Schedule &schedule, const Team &team) {
+    choose({.operation = Collective::barrier,
+            .means = Means::messages,
+            .communicator = *schedule.communicator,
+            .ranks = team.size}); // there is one algorithm
     for (int distance = 1; distance < team.size; distance *= 2) {
         schedule.receive(bytes_at(nullptr, 0), (team.rank - distance + team.size) % team.size, team.scope);
         schedule.send(bytes_at(nullptr, 0), (team.rank + distance) % team.size, team.scope);

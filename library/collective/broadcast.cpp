@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "collective/algorithms.h"
+#include "collective/selection.h"
 
 #include <algorithm>
 
 namespace volley {
 namespace {
-
-/// From here on it pays to cut the data in pieces, so that all ranks send (van de Geijn's algorithm); below, a tree
-/// has fewer messages.
-constexpr Count cut_bytes = 64 * 1024;
 
 /// Down a binomial tree: a rank's parent lacks its lowest set bit, counted from the root.
 void add_tree(Schedule &schedule, const Team &team, const Block &block, int root) {
@@ -62,7 +59,12 @@ void add_cut(Schedule &schedule, const Team &team, char *data, Count bytes, int 
 void add_broadcast(Schedule &schedule, const Team &team, const Block &block, int root) {
     Count bytes = block.bytes();
     if (team.size == 1 || bytes == 0) return;
-    if (bytes < cut_bytes || team.size == 2) return add_tree(schedule, team, block, root);
+    Algorithm algorithm = choose({.operation = Collective::bcast,
+                                  .means = Means::messages,
+                                  .communicator = *schedule.communicator,
+                                  .ranks = team.size,
+                                  .bytes = bytes});
+    if (algorithm == Algorithm::binomial) return add_tree(schedule, team, block, root);
     char *data = nullptr;
     if (flat(block, data)) return add_cut(schedule, team, data, bytes, root);
     Block packed = bytes_at(schedule.temporary(bytes), bytes);

@@ -2,17 +2,19 @@
 /// Gather and scatter. Large blocks go straight between the root and each rank; small ones of many ranks are
 /// collected on the way up (down) a binomial tree, so that the root handles few messages.
 #include "collective/algorithms.h"
+#include "collective/selection.h"
 
 #include <algorithm>
 
 namespace volley {
 namespace {
 
-constexpr int tree_ranks = 8;
-constexpr Count tree_block_bytes = 512;
-
-bool use_tree(const Team &team, Count block_bytes) {
-    return team.size >= tree_ranks && block_bytes <= tree_block_bytes;
+bool use_tree(const Schedule &schedule, Collective operation, const Team &team, Count block_bytes) {
+    return choose({.operation = operation,
+                   .means = Means::messages,
+                   .communicator = *schedule.communicator,
+                   .ranks = team.size,
+                   .bytes = block_bytes}) == Algorithm::binomial;
 }
 
 /// A rank's part of the tree: the ranks [place, place + ranks), counted from the root.
@@ -87,7 +89,8 @@ void add_scatter_tree(Schedule &schedule, const Team &team, const Blocks &all, c
 void add_gather(Schedule &schedule, const Team &team, const Block &own, const Blocks &all, Count block_bytes,
                 int root) {
     if (block_bytes == 0) return;
-    if (use_tree(team, block_bytes)) return add_gather_tree(schedule, team, own, all, block_bytes, root);
+    if (use_tree(schedule, Collective::gather, team, block_bytes))
+        return add_gather_tree(schedule, team, own, all, block_bytes, root);
     add_gather_each(schedule, team, own, all, root);
 }
 
@@ -107,7 +110,8 @@ void add_gather_each(Schedule &schedule, const Team &team, const Block &own, con
 void add_scatter(Schedule &schedule, const Team &team, const Blocks &all, const Block &own, Count block_bytes,
                  int root) {
     if (block_bytes == 0) return;
-    if (use_tree(team, block_bytes)) return add_scatter_tree(schedule, team, all, own, block_bytes, root);
+    if (use_tree(schedule, Collective::scatter, team, block_bytes))
+        return add_scatter_tree(schedule, team, all, own, block_bytes, root);
     add_scatter_each(schedule, team, all, own, root);
 }
 

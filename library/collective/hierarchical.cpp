@@ -3,6 +3,7 @@
 
 #include "collective/algorithms.h"
 #include "collective/hierarchy.h"
+#include "collective/selection.h"
 #include "layout/copy.h"
 
 #include <core/functions.h>
@@ -13,10 +14,6 @@
 
 namespace volley {
 namespace {
-
-/// Alltoall of longer blocks goes from rank to rank: leaders would copy all of it three times, to save messages that
-/// are long enough by themselves.
-constexpr Count most_collected_bytes = 2048;
 
 /// Does one step after another; the first error is the operation's. A rank goes on after an error, as others wait.
 class Steps {
@@ -68,10 +65,26 @@ template <class Visit> void for_each_by_node(const Hierarchy &hierarchy, Visit &
         for (int rank : members) visit(rank);
 }
 
+/// With the communicators of its levels, if the operation is to go by them. nullptr on all ranks, otherwise.
+const Hierarchy *choose_levels(Communicator &communicator, Collective operation, Count bytes = 0,
+                               bool commutative = true, Count elements = 0) {
+    // Where there are none, nothing is asked.
+    if (const Hierarchy *hierarchy = hierarchy_of(communicator); !hierarchy || !hierarchy->has_levels()) return nullptr;
+    Algorithm algorithm = choose({.operation = operation,
+                                  .means = Means::nodes,
+                                  .communicator = communicator,
+                                  .ranks = communicator.size(),
+                                  .bytes = bytes,
+                                  .total = bytes * communicator.size(),
+                                  .commutative = commutative,
+                                  .elements = elements});
+    return algorithm == Algorithm::hierarchical ? connected_hierarchy(communicator) : nullptr;
+}
+
 } // namespace
 
 bool hierarchical_barrier(Communicator &communicator, int &code) {
-    const Hierarchy *hierarchy = connected_hierarchy(communicator);
+    const Hierarchy *hierarchy = choose_levels(communicator, Collective::barrier);
     if (hierarchy == nullptr) return false;
     Steps steps;
     steps.done(mpi::Barrier(*hierarchy->node));
@@ -84,13 +97,13 @@ bool hierarchical_barrier(Communicator &communicator, int &code) {
 bool hierarchical_broadcast(Communicator &communicator, int &code, const Passed &data, int root) {
     Arguments arguments;
     arguments.root(root, communicator);
-    if (!arguments.ok() || communicator.is_inter()) return false;
-    const Hierarchy *hierarchy = connected_hierarchy(communicator);
-    if (hierarchy == nullptr) return false;
+    if (!arguments.ok() || hierarchy_of(communicator) == nullptr) return false;
     Block block = arguments.block({"buffer", "count", "datatype"}, data);
     arguments.not_in_place("buffer", data.buffer, "in a broadcast");
     code = arguments.code();
     if (code != MPI_SUCCESS || block.bytes() == 0) return true;
+    const Hierarchy *hierarchy = choose_levels(communicator, Collective::bcast, block.bytes());
+    if (hierarchy == nullptr) return false;
     auto *buffer = const_cast<void *>(data.buffer);
     auto [root_node, root_index] = hierarchy->place(root);
     bool with_root = hierarchy->place(communicator.rank()).node == root_node;
@@ -137,10 +150,7 @@ bool hierarchical_reduce(Communicator &communicator, int &code, const PassedOper
                          int root) {
     Arguments arguments;
     arguments.root(root, communicator);
-    // Others would need their operands in the order of ranks, not of nodes.
-    if (!arguments.ok() || communicator.is_inter() || !operation.is_commutative()) return false;
-    const Hierarchy *hierarchy = connected_hierarchy(communicator);
-    if (hierarchy == nullptr) return false;
+    if (!arguments.ok() || hierarchy_of(communicator) == nullptr) return false;
     bool is_root = communicator.rank() == root, in_place = is_root && operands.own == MPI_IN_PLACE;
     Block own, result;
     if (is_root) {
@@ -153,6 +163,9 @@ bool hierarchical_reduce(Communicator &communicator, int &code, const PassedOper
     if (is_root && !in_place) arguments.apart(own, result);
     code = arguments.code();
     if (code != MPI_SUCCESS || own.count == 0) return true;
+    const Hierarchy *hierarchy =
+        choose_levels(communicator, Collective::reduce, own.bytes(), operation.is_commutative(), own.count);
+    if (hierarchy == nullptr) return false;
     auto [root_node, root_index] = hierarchy->place(root);
     auto [own_node, own_index] = hierarchy->place(communicator.rank());
     bool leads = own_index == 0;
@@ -179,9 +192,7 @@ bool hierarchical_reduce(Communicator &communicator, int &code, const PassedOper
 
 bool hierarchical_allreduce(Communicator &communicator, int &code, const PassedOperands &operands,
                             Operation &operation) {
-    if (communicator.is_inter() || !operation.is_commutative()) return false;
-    const Hierarchy *hierarchy = connected_hierarchy(communicator);
-    if (hierarchy == nullptr) return false;
+    if (hierarchy_of(communicator) == nullptr) return false;
     Arguments arguments;
     bool in_place = operands.own == MPI_IN_PLACE;
     Block result = arguments.operands("recvbuf", {operands.result, operands.count, operands.type}, operation);
@@ -191,6 +202,9 @@ bool hierarchical_allreduce(Communicator &communicator, int &code, const PassedO
     if (!in_place) arguments.apart(own, result);
     code = arguments.code();
     if (code != MPI_SUCCESS || own.count == 0) return true;
+    const Hierarchy *hierarchy =
+        choose_levels(communicator, Collective::allreduce, own.bytes(), operation.is_commutative(), own.count);
+    if (hierarchy == nullptr) return false;
     bool leads = hierarchy->leaders != nullptr;
     Steps steps;
     const void *contributed = leads && in_place ? MPI_IN_PLACE : own.address;
@@ -205,8 +219,7 @@ bool hierarchical_allreduce(Communicator &communicator, int &code, const PassedO
 }
 
 bool hierarchical_allgather(Communicator &communicator, int &code, const Passed &passed_own, const Passed &passed_all) {
-    const Hierarchy *hierarchy = connected_hierarchy(communicator);
-    if (hierarchy == nullptr) return false;
+    if (hierarchy_of(communicator) == nullptr) return false;
     Arguments arguments;
     bool in_place = passed_own.buffer == MPI_IN_PLACE;
     Block own;
@@ -219,6 +232,8 @@ bool hierarchical_allgather(Communicator &communicator, int &code, const Passed 
     if (code != MPI_SUCCESS) return true;
     Count bytes = all[0].bytes();
     if (bytes == 0) return true;
+    const Hierarchy *hierarchy = choose_levels(communicator, Collective::allgather, bytes);
+    if (hierarchy == nullptr) return false;
     // Gathered in the order of nodes, passed around among leaders and sent out; then each block goes to its place.
     auto gathered = make_buffer(communicator.size() * bytes);
     Sections sections(*hierarchy, bytes);
@@ -294,8 +309,7 @@ class Collected {
 } // namespace
 
 bool hierarchical_alltoall(Communicator &communicator, int &code, const Passed &passed_from, const Passed &passed_to) {
-    const Hierarchy *hierarchy = hierarchy_of(communicator);
-    if (hierarchy == nullptr) return false;
+    if (hierarchy_of(communicator) == nullptr) return false;
     Arguments arguments;
     bool in_place = passed_from.buffer == MPI_IN_PLACE;
     Blocks from;
@@ -308,7 +322,8 @@ bool hierarchical_alltoall(Communicator &communicator, int &code, const Passed &
     if (code != MPI_SUCCESS) return true;
     Count bytes = from[0].bytes(), size = communicator.size();
     if (bytes == 0) return true;
-    if (bytes > most_collected_bytes || (hierarchy = connected_hierarchy(communicator)) == nullptr) return false;
+    const Hierarchy *hierarchy = choose_levels(communicator, Collective::alltoall, bytes);
+    if (hierarchy == nullptr) return false;
     auto own = make_buffer(size * bytes);
     Count at = 0;
     for_each_by_node(*hierarchy, [&](int rank) { pack_block(from[rank], bytes, own.get() + bytes * at++); });

@@ -2,18 +2,13 @@
 /// Reductions. Operands are combined in the order of ranks wherever the operation does not commute, and each part of
 /// the result is computed once, or from the same operands in the same order, so that all ranks see the same.
 #include "collective/algorithms.h"
+#include "collective/selection.h"
 
 #include <algorithm>
 #include <utility>
 
 namespace volley {
 namespace {
-
-/// From here on it pays to cut the vector in slices, one per rank; below, a tree has fewer messages.
-constexpr Count cut_bytes = 32 * 1024;
-
-/// Operands of other ranks are received together up to this size, so that none waits for another's reduction.
-constexpr Count together_bytes = 256 * 1024;
 
 /// A partial result, and a second buffer that takes turns with it: `theirs` is combined with `mine`, and the result is
 /// `mine` again. So nothing has to be copied, and any operation only needs inout = in op inout.
@@ -165,9 +160,31 @@ void add_doubling(Schedule &schedule, const Team &team, const void *own, void *r
     schedule.end_round();
 }
 
-bool should_cut(const Schedule &schedule, const Team &team, Count count) {
+Situation situation_of(const Schedule &schedule, Collective operation, const Team &team, Count count) {
     const Reduction &reduction = schedule.reduction();
-    return team.size > 2 && count >= team.size && count * reduction.datatype().size() >= cut_bytes;
+    Count bytes = count * reduction.datatype().size();
+    return {.operation = operation,
+            .means = Means::messages,
+            .communicator = *schedule.communicator,
+            .ranks = team.size,
+            .bytes = bytes,
+            .total = bytes,
+            .commutative = reduction.operation().is_commutative(),
+            .elements = count};
+}
+
+void add_slices(Schedule &schedule, const Team &team, const void *own, void *result, const Slices &slices,
+                Algorithm algorithm) {
+    if (algorithm == Algorithm::pairwise)
+        add_slices_in_pairs(schedule, team, address_of(own), result, slices);
+    else
+        add_slices_together(schedule, team, address_of(own), result, slices);
+}
+
+/// The first part of a reduction that is cut in slices.
+void add_slices(Schedule &schedule, const Team &team, const void *own, void *result, const Slices &slices) {
+    Situation situation = situation_of(schedule, Collective::reduce_scatter, team, slices.total());
+    add_slices(schedule, team, own, result, slices, choose_part(situation));
 }
 
 } // namespace
@@ -186,21 +203,16 @@ Slices Slices::of(CountArray counts, int pieces) {
 }
 
 void add_reduce_scatter(Schedule &schedule, const Team &team, const void *own, void *result, const Slices &slices) {
-    const Reduction &reduction = schedule.reduction();
     if (team.size == 1) return deliver(schedule, address_of(own), result, slices.total());
-    bool in_pairs =
-        reduction.operation().is_commutative() && slices.total() * reduction.datatype().size() > together_bytes;
-    if (in_pairs)
-        add_slices_in_pairs(schedule, team, address_of(own), result, slices);
-    else
-        add_slices_together(schedule, team, address_of(own), result, slices);
+    Situation situation = situation_of(schedule, Collective::reduce_scatter, team, slices.total());
+    add_slices(schedule, team, own, result, slices, choose(situation));
 }
 
 void add_reduce(Schedule &schedule, const Team &team, const void *own, void *result, Count count, int root) {
     if (count == 0) return;
     if (team.size == 1) return deliver(schedule, address_of(own), result, count);
     const Datatype &type = schedule.reduction().datatype();
-    if (!should_cut(schedule, team, count)) {
+    if (choose(situation_of(schedule, Collective::reduce, team, count)) != Algorithm::scatter_gather) {
         if (schedule.reduction().operation().is_commutative() || root == 0)
             return add_tree(schedule, team, own, result, count, root);
         char *reduced = team.rank == 0 ? schedule.temporary(count, type) : nullptr;
@@ -216,11 +228,11 @@ void add_reduce(Schedule &schedule, const Team &team, const void *own, void *res
     };
     if (team.rank != root) {
         char *mine = schedule.temporary(slices.length(team.rank), type);
-        add_reduce_scatter(schedule, team, own, mine, slices);
+        add_slices(schedule, team, own, mine, slices);
         schedule.send(operands_at(schedule, mine, slices.length(team.rank)), root, team.scope);
         return schedule.end_round();
     }
-    add_reduce_scatter(schedule, team, own, part(result, root).address, slices);
+    add_slices(schedule, team, own, part(result, root).address, slices);
     for (int i = 0; i < team.size; ++i)
         if (i != root) schedule.receive(part(result, i), i, team.scope);
     schedule.end_round();
@@ -229,7 +241,8 @@ void add_reduce(Schedule &schedule, const Team &team, const void *own, void *res
 void add_allreduce(Schedule &schedule, const Team &team, const void *own, void *result, Count count) {
     if (count == 0) return;
     if (team.size == 1) return deliver(schedule, address_of(own), result, count);
-    if (!should_cut(schedule, team, count)) return add_doubling(schedule, team, own, result, count);
+    if (choose(situation_of(schedule, Collective::allreduce, team, count)) != Algorithm::ring)
+        return add_doubling(schedule, team, own, result, count);
     const Datatype &type = schedule.reduction().datatype();
     Slices slices = Slices::even(count, team.size);
     auto part = [&](int i) {
@@ -237,7 +250,7 @@ void add_allreduce(Schedule &schedule, const Team &team, const void *own, void *
         return operands_at(schedule, address_of(result) + slices.begin[at] * type.extent(),
                            slices.length(static_cast<int>(at)));
     };
-    add_reduce_scatter(schedule, team, own, part(team.rank).address, slices);
+    add_slices(schedule, team, own, part(team.rank).address, slices);
     for (int i = 0; i < team.size - 1; ++i) {
         schedule.receive(part(team.rank - i - 1), (team.rank - 1 + team.size) % team.size, team.scope);
         schedule.send(part(team.rank - i), (team.rank + 1) % team.size, team.scope);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "collective/algorithms.h"
+#include "collective/selection.h"
 
 #include <utility>
 
@@ -10,6 +11,11 @@ namespace {
 /// ranks is put before the own result as well. `has_result`: the result already holds the own operand.
 void add_prefixes(Schedule &schedule, const Team &team, const void *own, char *result, Count count, bool has_result) {
     const Datatype &type = schedule.reduction().datatype();
+    choose({.operation = Collective::scan,
+            .means = Means::messages,
+            .communicator = *schedule.communicator,
+            .ranks = team.size,
+            .bytes = count * type.size()}); // there is one algorithm
     auto data = [&](const void *at) { return operands_at(schedule, at, count); };
     char *partial = schedule.temporary(count, type);
     char *theirs = schedule.temporary(count, type);

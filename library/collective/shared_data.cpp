@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "collective/algorithms.h"
 #include "collective/area.h"
+#include "collective/selection_table.h"
 #include "collective/shared.h"
 #include "core/error.h"
 #include "layout/copy.h"
@@ -10,10 +11,6 @@
 
 namespace volley {
 namespace {
-
-/// Between two ranks with a core each, sender and receiver of a long message copy half of it each: that is what
-/// the point-to-point engine does.
-constexpr Count pair_bytes = 64 * 1024;
 
 /// Where the data of a block is, for other ranks. Their copies of the library understand this one's plans.
 struct Location {
@@ -76,14 +73,23 @@ WaitingFor about(const Communicator &communicator, int root, Count count, MPI_Da
     return {root, 0, communicator.context(Traffic::collective), count, reinterpret_cast<std::uintptr_t>(type)};
 }
 
-bool is_pair_of_long(const Communicator &communicator, Count bytes) {
-    return communicator.size() == 2 && bytes >= pair_bytes && !node.oversubscribed();
+/// `bytes` of a block; negative where blocks differ.
+template <const auto &rows> Algorithm choose_in_memory(Communicator &communicator, Collective operation, Count bytes) {
+    return selection::choose_inline<rows>({.operation = operation,
+                                           .means = Means::memory,
+                                           .communicator = communicator,
+                                           .ranks = communicator.size(),
+                                           .bytes = std::max<Count>(bytes, 0),
+                                           .total = bytes * communicator.size(),
+                                           .even = bytes >= 0});
 }
 
 } // namespace
 
 bool shared_barrier(Communicator &communicator, int &code) {
     if (communicator.area == nullptr) return false;
+    if (choose_in_memory<selection::barrier_rows>(communicator, Collective::barrier, 0) == Algorithm::none)
+        return false;
     WaitingFor waiting = about(communicator, MPI_ANY_SOURCE, 0, MPI_DATATYPE_NULL);
     CollectiveRound(communicator, waiting).meet();
     code = MPI_SUCCESS;
@@ -108,9 +114,8 @@ void broadcast_posts(Communicator &communicator, const WaitingFor &waiting, Coun
 }
 
 /// With more ranks than cores: as everyone runs once for many pieces.
-bool broadcast_pieces(Communicator &communicator, const WaitingFor &waiting, const Block &block, int root) {
+void broadcast_pieces(Communicator &communicator, const WaitingFor &waiting, const Block &block, int root) {
     auto most = static_cast<Count>(communicator.area->all_rooms_bytes());
-    if (!node.oversubscribed() || most == 0) return false;
     for (Count at = 0, bytes = block.bytes(); at < bytes; at += most) {
         Count length = std::min(most, bytes - at);
         broadcast_posts(
@@ -118,7 +123,6 @@ bool broadcast_pieces(Communicator &communicator, const WaitingFor &waiting, con
             [&](unsigned char *published) { pack(typed(block), at, at + length, published); },
             [&](const unsigned char *published) { unpack(typed(block), at, at + length, published); });
     }
-    return true;
 }
 
 /// The others read where the root's data lies.
@@ -148,17 +152,22 @@ bool shared_broadcast(Communicator &communicator, int &code, const Passed &passe
     code = arguments.code();
     if (code != MPI_SUCCESS || block.bytes() == 0) return true;
     Count bytes = block.bytes();
-    if (is_pair_of_long(communicator, bytes)) return false;
     WaitingFor waiting = about(communicator, root, passed.count, passed.type);
-    if (CollectiveRound::fits_alone(communicator, bytes))
+    switch (choose_in_memory<selection::bcast_rows>(communicator, Collective::bcast, bytes)) {
+    case Algorithm::published:
         broadcast_posts(
             communicator, waiting, bytes, root, [&](unsigned char *published) { pack_bytes(block, bytes, published); },
             [&](const unsigned char *published) { unpack_bytes(published, bytes, block); });
-    else if (communicator.area->direct)
+        return true;
+    case Algorithm::direct:
         code = broadcast_directly(communicator, waiting, block, root);
-    else
-        return broadcast_pieces(communicator, waiting, block, root);
-    return true;
+        return true;
+    case Algorithm::pieces:
+        broadcast_pieces(communicator, waiting, block, root);
+        return true;
+    default:
+        return false;
+    }
 }
 
 namespace {
@@ -215,16 +224,18 @@ bool gather(Communicator &communicator, int &code, const Passed &passed_own, con
     code = arguments.code();
     if (code != MPI_SUCCESS) return true;
     WaitingFor waiting = about(communicator, root, passed_own.count, passed_own.type);
+    Count bytes = -1;
     if constexpr (std::is_same_v<PassedAll, Passed>) {
-        Count bytes = is_root ? all[root].bytes() : own.bytes();
+        bytes = is_root ? all[root].bytes() : own.bytes();
         if (bytes == 0) return true;
-        if (CollectiveRound::fits(communicator, bytes)) {
-            gather_posts(communicator, waiting, own, all, bytes, root);
-            if (is_root && !in_place) code = check_fits(own.bytes(), bytes);
-            return true;
-        }
     }
-    if (!communicator.area->direct) return false;
+    Algorithm algorithm = choose_in_memory<selection::gather_rows>(communicator, Collective::gather, bytes);
+    if (algorithm == Algorithm::published) {
+        gather_posts(communicator, waiting, own, all, bytes, root);
+        if (is_root && !in_place) code = check_fits(own.bytes(), bytes);
+        return true;
+    }
+    if (algorithm == Algorithm::none) return false;
     with_root(communicator, waiting, all, root, [&](const Blocks &blocks) {
         if (in_place) return;
         Block place = blocks[communicator.rank()];
@@ -250,6 +261,10 @@ bool scatter(Communicator &communicator, int &code, const PassedAll &passed_all,
     code = arguments.code();
     if (code != MPI_SUCCESS) return true;
     WaitingFor waiting = about(communicator, root, passed_own.count, passed_own.type);
+    Count bytes = -1;
+    if constexpr (std::is_same_v<PassedAll, Passed>) bytes = is_root ? all[root].bytes() : own.bytes();
+    if (choose_in_memory<selection::scatter_rows>(communicator, Collective::scatter, bytes) == Algorithm::none)
+        return false;
     with_root(communicator, waiting, all, root, [&](const Blocks &blocks) {
         if (in_place) return;
         Block place = blocks[communicator.rank()];
@@ -338,14 +353,19 @@ bool allgather(Communicator &communicator, int &code, const Passed &passed_own, 
     WaitingFor waiting = about(communicator, MPI_ANY_SOURCE, passed_own.count, passed_own.type);
     Count bytes = all.uniform() ? all[0].bytes() : -1;
     if (bytes == 0) return true;
-    if (bytes > 0 && CollectiveRound::fits(communicator, bytes))
+    switch (choose_in_memory<selection::allgather_rows>(communicator, Collective::allgather, bytes)) {
+    case Algorithm::published:
         allgather_posts(communicator, waiting, own, all, bytes, in_place);
-    else if (bytes > 0 && CollectiveRound::is_staged(communicator))
+        break;
+    case Algorithm::staged:
         allgather_staged(communicator, waiting, own, all, bytes, in_place);
-    else if (!communicator.area->direct)
-        return false;
-    else
+        break;
+    case Algorithm::direct:
         code = allgather_directly(communicator, waiting, own, all, in_place);
+        break;
+    default:
+        return false;
+    }
     if (code == MPI_SUCCESS && bytes > 0) code = check_fits(own.bytes(), bytes);
     return true;
 }
@@ -412,17 +432,21 @@ bool alltoall(Communicator &communicator, int &code, const PassedAll &passed_fro
     code = arguments.code();
     if (code != MPI_SUCCESS) return true;
     WaitingFor waiting = about(communicator, MPI_ANY_SOURCE, 0, MPI_DATATYPE_NULL);
-    Count bytes = from.uniform() ? from[0].bytes() : -1, size = communicator.size();
+    Count bytes = from.uniform() ? from[0].bytes() : -1;
     if (bytes == 0) return true;
-    if (bytes > 0 && CollectiveRound::fits(communicator, bytes * size))
+    switch (choose_in_memory<selection::alltoall_rows>(communicator, Collective::alltoall, bytes)) {
+    case Algorithm::published:
         alltoall_posts(communicator, waiting, from, to, bytes);
-    else if (bytes > 0 && (CollectiveRound::is_staged(communicator) ||
-                           CollectiveRound::is_staged_at_once(communicator, bytes * size)))
+        break;
+    case Algorithm::staged:
         alltoall_staged(communicator, waiting, from, to, bytes);
-    else if (!communicator.area->direct)
-        return false;
-    else
+        break;
+    case Algorithm::direct:
         code = alltoall_directly(communicator, waiting, from, to);
+        break;
+    default:
+        return false;
+    }
     if (code == MPI_SUCCESS && bytes > 0) code = check_fits(bytes, to[0].bytes());
     return true;
 }

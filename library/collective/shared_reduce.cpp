@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "collective/algorithms.h"
 #include "collective/area.h"
+#include "collective/selection_table.h"
 #include "collective/shared.h"
 #include "transport/shm/lines.h"
 
@@ -9,10 +10,6 @@
 
 namespace volley {
 namespace {
-
-/// Up to here the last to come reduces everything. With a core for each rank it should depart some work to others.
-constexpr Count by_last_bytes = 2048;
-constexpr Count crowded_by_last_bytes = CollectiveArea::by_last_bytes;
 
 /// Pieces of a long vector: source, result and what is written stay in a first-level cache.
 constexpr Count piece_bytes = 8192;
@@ -40,8 +37,17 @@ struct Shared {
     }
 };
 
-bool is_for_last(const Communicator &communicator, Count bytes) {
-    return !exchanges(communicator) && bytes <= (node.oversubscribed() ? crowded_by_last_bytes : by_last_bytes);
+/// `count` elements in all decide, the shared ones or those of all slices.
+template <const auto &rows> Algorithm choose_in_memory(const Shared &shared, Collective operation, Count count) {
+    return selection::choose_inline<rows>({.operation = operation,
+                                           .means = Means::memory,
+                                           .communicator = shared.communicator,
+                                           .ranks = shared.communicator.size(),
+                                           .bytes = count * shared.extent(),
+                                           .total = count * shared.extent(),
+                                           .commutative = shared.reduction.operation().is_commutative(),
+                                           .elements = count,
+                                           .extent = shared.extent()});
 }
 
 /// The library's loops only: a user's function may want its operands in order, and to itself.
@@ -368,15 +374,20 @@ template <class Begin> void reduce_scatter_staged(Shared &shared, Begin &&begin)
 /// `begin(i)` is where rank i's slice begins, in elements, and where the one before ends. False if it was not done.
 template <class Begin> bool reduce_scatter(Shared &shared, Begin &&begin, bool in_place) {
     const Communicator &communicator = shared.communicator;
-    if (CollectiveRound::fits(communicator, begin(communicator.size()) * shared.extent()))
+    switch (choose_in_memory<selection::reduce_scatter_rows>(shared, Collective::reduce_scatter,
+                                                             begin(communicator.size()))) {
+    case Algorithm::published:
         reduce_scatter_posts(shared, begin, in_place);
-    else if (communicator.area->direct)
+        return true;
+    case Algorithm::direct:
         reduce_scatter_directly(shared, begin(communicator.rank()), in_place);
-    else if (CollectiveRound::is_staged(communicator))
+        return true;
+    case Algorithm::staged:
         reduce_scatter_staged(shared, begin);
-    else
+        return true;
+    default:
         return false;
-    return true;
+    }
 }
 
 } // namespace
@@ -387,17 +398,22 @@ bool shared_allreduce(Communicator &communicator, int &code, const PassedOperand
     if (code != MPI_SUCCESS || own.count == 0) return true;
     Shared shared =
         make_shared(communicator, operation, own, static_cast<char *>(passed.result), MPI_ANY_SOURCE, passed.type);
-    if (CollectiveRound::all_fit(communicator, shared.bytes()))
+    switch (choose_in_memory<selection::allreduce_rows>(shared, Collective::allreduce, shared.count)) {
+    case Algorithm::published:
         allreduce_posts(shared);
-    else if (CollectiveRound::is_staged(communicator))
+        return true;
+    case Algorithm::staged:
         reduce_staged(shared, MPI_ANY_SOURCE);
-    else if (!communicator.area->direct)
-        return false;
-    else if (is_for_last(communicator, shared.bytes()))
+        return true;
+    case Algorithm::last:
         reduce_by_last(shared, true);
-    else
+        return true;
+    case Algorithm::direct:
         allreduce_directly(shared);
-    return true;
+        return true;
+    default:
+        return false;
+    }
 }
 
 bool shared_reduce(Communicator &communicator, int &code, const PassedOperands &passed, Operation &operation,
@@ -417,17 +433,22 @@ bool shared_reduce(Communicator &communicator, int &code, const PassedOperands &
     code = arguments.code();
     if (code != MPI_SUCCESS || own.count == 0) return true;
     Shared shared = make_shared(communicator, operation, own, result.address, root, passed.type);
-    if (CollectiveRound::fits(communicator, shared.bytes()))
+    switch (choose_in_memory<selection::reduce_rows>(shared, Collective::reduce, shared.count)) {
+    case Algorithm::published:
         reduce_posts(shared, root);
-    else if (CollectiveRound::is_staged(communicator) && !exchanges(communicator)) // for a pair, messages are quicker
+        return true;
+    case Algorithm::staged:
         reduce_staged(shared, root);
-    else if (!communicator.area->direct)
-        return false;
-    else if (is_for_last(communicator, shared.bytes()))
+        return true;
+    case Algorithm::last:
         reduce_by_last(shared, is_root);
-    else
+        return true;
+    case Algorithm::direct:
         reduce_directly(shared, root);
-    return true;
+        return true;
+    default:
+        return false;
+    }
 }
 
 bool shared_reduce_scatter_block(Communicator &communicator, int &code, const PassedOperands &passed,
@@ -469,15 +490,19 @@ bool shared_scan(Communicator &communicator, int &code, const PassedOperands &pa
     if (code != MPI_SUCCESS || own.count == 0) return true;
     Shared shared =
         make_shared(communicator, operation, own, static_cast<char *>(passed.result), MPI_ANY_SOURCE, passed.type);
-    if (CollectiveRound::fits(communicator, shared.bytes()))
+    switch (choose_in_memory<selection::scan_rows>(shared, Collective::scan, shared.count)) {
+    case Algorithm::published:
         scan_posts(shared, exclusive);
-    else if (communicator.area->direct)
+        return true;
+    case Algorithm::direct:
         scan_directly(shared, exclusive);
-    else if (CollectiveRound::is_staged(communicator))
+        return true;
+    case Algorithm::staged:
         scan_staged(shared, exclusive);
-    else
+        return true;
+    default:
         return false;
-    return true;
+    }
 }
 
 } // namespace volley

@@ -5,6 +5,7 @@
 
 #include "boot/error.h"
 #include "boot/join.h"
+#include "collective/selection.h"
 #include "core/attribute.h"
 #include "core/buffered.h"
 #include "core/communicator.h"
@@ -70,6 +71,7 @@ void join() {
     node.own = &records[place.rank];
     processes.open(records, place.ranks, place.rank, place.arena->transport);
     node.settings = read_settings();
+    open_selection();
     check_library(*place.arena);
     open_memory();
     check_transport();

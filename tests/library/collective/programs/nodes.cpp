@@ -125,6 +125,45 @@ void exchanges(int count, MPI_Datatype gapped) {
     for (std::size_t i = 0; i < all; i++) CHECK(wide[2 * i] == gathered[i] && wide[2 * i + 1] == -1);
 }
 
+/// To one and from one.
+void with_roots(int count) {
+    const auto each = static_cast<std::size_t>(count);
+    Numbers gathered, scattered;
+    for (int peer = 0; peer < size; peer++) {
+        for (auto [list, block] :
+             {std::pair{&gathered, numbers(peer, 4, count)}, std::pair{&scattered, numbers(8, peer, count)}})
+            list->insert(list->end(), block.begin(), block.end());
+    }
+    for (int root = 0; root < size; root++) {
+        Numbers all(rank == root ? gathered.size() : 0), own(each);
+        MPI_Gather(numbers(rank, 4, count).data(), count, MPI_LONG, all.data(), count, MPI_LONG, root, comm);
+        CHECK(rank != root || all == gathered);
+        MPI_Scatter(rank == root ? scattered.data() : nullptr, count, MPI_LONG, own.data(), count, MPI_LONG, root,
+                    comm);
+        CHECK(own == numbers(8, rank, count));
+    }
+}
+
+/// Of slices, and of the ranks before.
+void partial_reductions(int count) {
+    Numbers slices, wanted(static_cast<std::size_t>(count)), before(wanted), result(wanted);
+    for (int peer = 0; peer < size; peer++) {
+        const Numbers slice = numbers(rank, peer, count);
+        slices.insert(slices.end(), slice.begin(), slice.end());
+        for (int i = 0; i < count; i++) {
+            wanted[static_cast<std::size_t>(i)] += number(peer, rank, i);
+            if (peer < rank) before[static_cast<std::size_t>(i)] += number(peer, 6, i);
+        }
+    }
+    MPI_Reduce_scatter_block(slices.data(), result.data(), count, MPI_LONG, MPI_SUM, comm);
+    CHECK(result == wanted);
+    MPI_Exscan(numbers(rank, 6, count).data(), result.data(), count, MPI_LONG, MPI_SUM, comm);
+    CHECK(rank == 0 || result == before);
+    MPI_Scan(numbers(rank, 6, count).data(), result.data(), count, MPI_LONG, MPI_SUM, comm);
+    for (int i = 0; i < count; i++)
+        CHECK(result[static_cast<std::size_t>(i)] == before[static_cast<std::size_t>(i)] + number(rank, 6, i));
+}
+
 /// Nobody leaves before all have come.
 void barriers() {
     for (int last = 0; last < size; last++) {
@@ -151,6 +190,8 @@ void everything() {
         broadcasts(count, gapped);
         reductions(count);
         exchanges(count, gapped);
+        with_roots(count);
+        partial_reductions(count);
     }
     order_of_ranks();
     barriers();

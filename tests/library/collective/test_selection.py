@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""VOLLEY_COLLECTIVES: which algorithm a collective operation takes is said, and can be chosen."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from ..conftest import MpiProgram, MpiRun
+
+PROGRAM = Path(__file__).parent / "programs" / "nodes.cpp"
+DOCS = Path(__file__).parents[3] / "docs" / "compiling-and-running.md"
+MOST_ALGORITHMS = 7  # of an operation
+# How ranks may run: with memory that all share, each with a core or not, or messages only; on one node or two.
+PLACES = {
+    "shared": ("--ranks", "shared", "-genv", "VOLLEY_CPUS", "4"),
+    "oversubscribed": ("--ranks", "shared", "-genv", "VOLLEY_CPUS", "1"),
+    "process": ("--ranks", "process"),
+    "tcp": ("--transport", "tcp"),
+    "nodes": ("-genv", "VOLLEY_NODES", "2,2"),
+}
+
+
+def documented() -> dict[str, list[str]]:
+    """The algorithms of each operation, from the table in docs/."""
+    rows = re.findall(r"^\| `([a-z_]+)` \| (`.*`) \|$", DOCS.read_text(encoding="utf-8"), re.MULTILINE)
+    return {operation: re.findall(r"`([a-z_]+)`", algorithms) for operation, algorithms in rows}
+
+
+def refusal(value: str, program: Path, mpirun: MpiRun) -> str:
+    outcome = mpirun("-genv", "VOLLEY_COLLECTIVES", value, "-n", 1, program, check=False)
+    assert outcome.returncode != 0
+    return outcome.stderr
+
+
+@pytest.mark.parametrize("number", range(MOST_ALGORITHMS))
+def test_what_is_asked_for_is_taken_where_it_is_possible(number: int, mpi_program: MpiProgram, mpirun: MpiRun) -> None:
+    """One algorithm of each operation at a time, with right results; somewhere it is possible, and said to be taken."""
+    asked = {operation: names[number % len(names)] for operation, names in documented().items()}
+    setting = ":".join(["show", *(f"{operation}={algorithm}" for operation, algorithm in asked.items())])
+    said = ""
+    for options in PLACES.values():
+        said += mpirun(*options, "-genv", "VOLLEY_COLLECTIVES", setting, "-n", 4, mpi_program(PROGRAM)).stderr
+    for operation, algorithm in asked.items():
+        lines = [line for line in said.splitlines() if line.startswith(f"Volley: {operation}")]
+        taken = f" of MPI_COMM_WORLD: {algorithm}, since VOLLEY_COLLECTIVES asks for it"
+        assert any(line.endswith(taken) for line in lines), (operation, algorithm)
+
+
+def test_it_is_said_once_what_is_chosen_and_why(mpi_program: MpiProgram, mpirun: MpiRun) -> None:
+    """By rank 0, for each operation, size class and communicator."""
+    setting = ("-genv", "VOLLEY_COLLECTIVES", "show", "-genv", "VOLLEY_NODES", "2,2")
+    said = mpirun(*setting, "-n", 4, mpi_program(PROGRAM)).stderr.splitlines()
+    of_world = [line for line in said if " ranks of MPI_COMM_WORLD: " in line]
+    assert len(of_world) == len(set(of_world))
+    assert (
+        "Volley: allreduce of 256 to 511 bytes among 4 ranks of MPI_COMM_WORLD: hierarchical, since ranks lie on "
+        "several nodes, and one message between two of these does for all" in said
+    )
+    assert any(
+        line.startswith("Volley: bcast of 256 to 511 bytes among 2 ranks of node of MPI_COMM_WORLD") for line in said
+    )
+
+
+def test_nothing_is_said_unasked(mpi_program: MpiProgram, mpirun: MpiRun) -> None:
+    assert mpirun("-n", 2, mpi_program(PROGRAM)).stderr == ""
+
+
+def test_unknown_names_are_refused_with_those_that_are_known(mpi_program: MpiProgram, mpirun: MpiRun) -> None:
+    """The lists are those of docs/."""
+    program = mpi_program(PROGRAM)
+    known = documented()
+    assert max(len(names) for names in known.values()) == MOST_ALGORITHMS
+    assert refusal("allredcue=ring", program, mpirun).count(", ".join(known)) == 1
+    for operation, names in known.items():
+        stderr = refusal(f"show:{operation}=quick", program, mpirun)
+        assert f"{operation} has no algorithm 'quick'; it has {', '.join(names)}" in stderr

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The library under sanitizers: AddressSanitizer and UBSan for everything, with real ranks, which are processes then;
-# ThreadSanitizer for the parts that several threads run in: rings, and sleeping and waking.
+# The library under sanitizers, with real ranks, which are processes then. AddressSanitizer and UBSan: everything, by
+# memory and by TCP. ThreadSanitizer: programs with several threads in a rank. It does not see what other processes do to
+# the memory they share, so the parts that ranks share are tested with threads in their place: rings, sleeping and
+# waking, the allocator of the arena.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p build
@@ -14,12 +16,26 @@ for part in "ring transport/shm/ring_test.cpp boot/cpus.cpp" "sleep wait/sleep_t
     TSAN_OPTIONS=halt_on_error=1 build/"$name"_tsan --gtest_brief=1
 done
 
-folder=build/sanitized-address
-{ cmake -S . -B $folder -DVOLLEY_TESTS=ON -DVOLLEY_SANITIZE=address,undefined -DCMAKE_BUILD_TYPE=RelWithDebInfo \
-    -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g" && cmake --build $folder --parallel 2; } >build/sanitized.log 2>&1 \
-    || { tail -40 build/sanitized.log; exit 1; }
-cmake --install $folder --prefix build/prefix-sanitized >/dev/null
-export ASAN_OPTIONS=detect_leaks=0 # the library keeps its pools for ever
-ctest --test-dir $folder --output-on-failure --parallel 2
-export VOLLEY_PREFIX=$PWD/build/prefix-sanitized VOLLEY_TEST_FLAGS="-fsanitize=address,undefined" VOLLEY_TEST_RANKS=1,3
-.venv/bin/python -m pytest -q -n "${WORKERS:-2}" tests/library/point_to_point tests/library/collective tests/library/communicator -k "process and not threads"
+# install_sanitized NAME SANITIZERS [CMAKE OPTION...]: into build/prefix-NAME
+install_sanitized() {
+    local folder=build/sanitized-$1
+    { cmake -S . -B "$folder" -DVOLLEY_SANITIZE="$2" "${@:3}" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+        -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g" && cmake --build "$folder" --parallel 2; } >build/sanitized.log 2>&1 \
+        || { tail -40 build/sanitized.log; exit 1; }
+    cmake --install "$folder" --prefix "build/prefix-$1" >/dev/null
+    export VOLLEY_PREFIX=$PWD/build/prefix-$1 VOLLEY_TEST_FLAGS="-fsanitize=$2"
+}
+run_tests() {
+    VOLLEY_TEST_RANKS=1,3 .venv/bin/python -m pytest -q -n "${WORKERS:-2}" "$@"
+}
+messages="tests/library/point_to_point tests/library/collective tests/library/communicator"
+
+install_sanitized thread thread -DVOLLEY_TESTS=OFF
+TSAN_OPTIONS=halt_on_error=1 run_tests $messages tests/library/threads -k "process and threads and not several_nodes"
+
+install_sanitized address address,undefined -DVOLLEY_TESTS=ON
+# The library keeps its pools for ever; a program may ask for more memory than there is.
+export ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1
+ctest --test-dir build/sanitized-address --output-on-failure --parallel 2
+run_tests $messages tests/library/limits -k "process and not threads"
+run_tests tests/library/point_to_point tests/library/limits -k "by_tcp or counts and tcp or test_tcp"

@@ -17,10 +17,10 @@ WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werr
 LONG = os.environ.get("VOLLEY_TEST_LONG", "0") != "0"
 MODES = ["shared", "process"]
 TCP = ("--transport", "tcp")
-TCP_SIZES = [2, 3, 5]
 # Ranks that are taken to be on several hosts: memory between those of one, TCP between the others.
 NODES = [("2,2", 4), ("1,3", 4)]
 SIZES = [int(ranks) for ranks in os.environ.get("VOLLEY_TEST_RANKS", "1,2,3,5,8").split(",")]
+TCP_SIZES = [ranks for ranks in SIZES if 1 < ranks < 8]
 
 MpiProgram = Callable[..., Path]
 MpiRun = Callable[..., "subprocess.CompletedProcess[str]"]

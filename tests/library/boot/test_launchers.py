@@ -9,6 +9,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from volley.errors import SystemUnavailable
+from volley.systems import resolve
+from volley.systems.base import cache_folder
 
 from ..conftest import MODES, MpiProgram
 
@@ -31,13 +34,22 @@ def run(*command: object, **environment: str) -> subprocess.CompletedProcess[str
     )
 
 
+FAMILIES = {"mpich": "mpich", "impi-rt": "intel"}  # by the folder's name: as the laboratory calls it
+
+
+def installed(family: str) -> list[Path]:
+    found = (cache_folder() / "systems").glob(f"{family}-*/bin/mpiexec")
+    return sorted(path for path in found if path.exists())
+
+
 def hydra(family: str) -> Path:
-    """The newest mpiexec of a family that the laboratory has installed on this machine."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "volley" / "systems"
-    found = sorted(path for path in cache.glob(f"{family}-*/bin/mpiexec") if path.exists())
-    if not found:
-        pytest.skip(f"the laboratory has not installed {family} here")
-    return found[-1]
+    """The newest mpiexec of a family on this machine, installed by the laboratory if there is none."""
+    if not installed(family):
+        try:
+            resolve(FAMILIES[family])[0].prepare(print)
+        except SystemUnavailable as problem:
+            pytest.skip(problem.problem)
+    return installed(family)[-1]
 
 
 @pytest.mark.parametrize("family", ["mpich", "impi-rt"])

@@ -75,8 +75,7 @@ struct Send {
 
     // Of transport/shm.
     Rendezvous *rendezvous = nullptr;
-    void *block = nullptr;              ///< of the arena, with the data of a synchronous send, or a piece of it
-    Count piece = 0;                    ///< if it goes in pieces: how large that block is
+    void *block = nullptr;              ///< of the arena, with the data of a synchronous send
     int looks = 0;                      ///< how often its waiting call has looked in vain
     int most_looks = 0;                 ///< then it goes on without the receiver
     Links<Send> queue = {};             ///< of sends to the same rank that wait for room

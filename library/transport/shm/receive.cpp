@@ -3,6 +3,7 @@
 #include "boot/error.h"
 #include "transport/memory.h"
 #include "transport/shm/shared_memory.h"
+#include "wait/clock.h"
 
 #include <array>
 #include <cerrno>
@@ -79,6 +80,11 @@ void copy_together(Rendezvous &rendezvous, const Receive &receive, Count bytes) 
     Wait::briefly([&] { return rendezvous.copied.load(std::memory_order_acquire) == bytes - mine; });
 }
 
+/// So long a message waits for a sender that is to stream it, before the kernel is asked to read it: one that waits in
+/// MPI needs a few microseconds for each of those it streams. The receiver itself still looks then: it has not begun
+/// to sleep (wait/sleep.cpp).
+constexpr std::uint64_t patience_ns = 50'000;
+
 } // namespace
 
 Channels::Handled SharedMemory::arrive(ProcessIndex sender, RingReceiver &ring, Slot *slot, bool may_leave) {
@@ -148,14 +154,15 @@ bool SharedMemory::fetch(Receive &receive, int source, int tag, Rendezvous &rend
     ProcessIndex sender = sender_of(rendezvous);
     bool readable = sender == node.rank || node.may_dereference(sender);
     bool together = rendezvous.waits && sender != node.rank && !node.oversubscribed();
-    auto read = [&] {
-        if (rendezvous.plan != 0) return false; // of another process, which had no room for the message
-        return together && bytes >= kernel_shared_from_bytes && cma_granted_ && receive.contiguous
-                   ? read_together(rendezvous, receive, bytes)
-                   : read_process(rendezvous, receive, 0, bytes);
-    };
-    if (!readable && bytes > 0 && !read()) {
-        fetches_.push_back({&receive, &rendezvous});
+    if (!readable && bytes > 0) {
+        // Two copies by two cores, through lines that both have in their caches, take less time than one by the kernel.
+        bool may_stream = !node.oversubscribed() && rendezvous.notifies == 0;
+        if (!may_stream && read_process(rendezvous, receive, 0)) {
+            release(rendezvous);
+            received(receive);
+            return true;
+        }
+        fetches_.push_back({&receive, &rendezvous, clock_ns(), may_stream});
         hand_over(rendezvous, RendezvousState::wanted);
         return true;
     }
@@ -185,7 +192,7 @@ void SharedMemory::follow(Rendezvous &rendezvous, const Receive &receive, Count 
             there = moving ? std::min(bytes, rendezvous.pipelined.load(std::memory_order_acquire)) : bytes;
             return !moving || there > from;
         });
-        auto *block = reinterpret_cast<unsigned char *>(rendezvous.address);
+        auto *block = reinterpret_cast<unsigned char *>(rendezvous.block);
         if (there > from) copy_out(block + from, receive, from, there, blocks_migrate);
     }
 }
@@ -205,7 +212,7 @@ void SharedMemory::keep_block(Rendezvous &rendezvous) {
     if (kept > 0) return;
     kept++;
     rendezvous.kept = 1;
-    heap_.adopt(reinterpret_cast<void *>(rendezvous.address), bytes);
+    heap_.adopt(reinterpret_cast<void *>(rendezvous.block), bytes);
 }
 
 LinePace &SharedMemory::pace_of(Count bytes) {
@@ -239,38 +246,20 @@ void SharedMemory::release(Rendezvous &rendezvous) {
     hand_over(rendezvous, RendezvousState::done);
 }
 
-/// Both sides copy by calls of the kernel, chunk by chunk. False if the sender's memory may not be read.
-bool SharedMemory::read_together(Rendezvous &rendezvous, const Receive &receive, Count bytes) {
-    share(rendezvous, receive, bytes);
-    Count chunk = kernel_chunk_of(bytes);
-    bool good = true;
-    Count mine = rendezvous.copy_chunks(bytes, chunk, [&](Count from, Count to) {
-        good = good && read_process(rendezvous, receive, from, to);
-        return true;
-    });
-    Wait::briefly([&] {
-        if (Count refused = rendezvous.refused.exchange(0, std::memory_order_acquire)) {
-            Count from = refused - 1, to = std::min(from + chunk, bytes);
-            good = good && read_process(rendezvous, receive, from, to);
-            mine += to - from;
-        }
-        return rendezvous.copied.load(std::memory_order_acquire) == bytes - mine;
-    });
-    return good;
-}
-
-/// Bytes [from, to) out of the sender's memory by the kernel. False if it may not be read.
-bool SharedMemory::read_process(const Rendezvous &rendezvous, const Receive &receive, Count from, Count to) {
-    if (cma_refused_) return false;
+/// From byte `from` on out of the sender's memory by the kernel. False if it may not be read, or lies there by a plan,
+/// which means nothing here.
+bool SharedMemory::read_process(const Rendezvous &rendezvous, const Receive &receive, Count from) {
+    if (cma_refused_ || rendezvous.plan != 0) return false;
     pid_t pid = processes[sender_of(rendezvous)].record->program.load(std::memory_order_relaxed);
-    for (Count done = from; done < to;) {
+    Count bytes = receive.completion.bytes;
+    for (Count done = from; done < bytes;) {
         std::array<iovec, 64> local;
         int pieces = 1;
-        Count covered = to - done;
+        Count covered = bytes - done;
         if (receive.contiguous)
             local[0] = {receive.contiguous + done, static_cast<std::size_t>(covered)};
         else
-            pieces = fill_segments(receive.buffer, done, to, local.data(), static_cast<int>(local.size()), covered);
+            pieces = fill_segments(receive.buffer, done, bytes, local.data(), static_cast<int>(local.size()), covered);
         iovec remote{reinterpret_cast<char *>(rendezvous.address) + done, static_cast<std::size_t>(covered)};
         ssize_t got = process_vm_readv(pid, local.data(), static_cast<unsigned long>(pieces), &remote, 1, 0);
         if (got <= 0) {
@@ -282,40 +271,62 @@ bool SharedMemory::read_process(const Rendezvous &rendezvous, const Receive &rec
             }
             return false;
         }
-        cma_granted_ = true;
         done += got; // may be short at a page that faults; the rest is tried again
     }
     return true;
 }
 
-/// One that has come in a block: the rest follows in the same. True if there is no more that fits.
-bool SharedMemory::take_piece(Rendezvous &rendezvous, const Receive &receive) {
-    Count from = rendezvous.copied.load(std::memory_order_relaxed), all = receive.completion.bytes;
-    Count to = std::min(rendezvous.pipelined.load(std::memory_order_relaxed), all);
-    void *begin = reinterpret_cast<char *>(rendezvous.address) - from;
-    copy_piece({nullptr, begin, 0}, receive.destination(), from, to);
-    if (to == all) return true;
-    hand_over(rendezvous, RendezvousState::taken_piece);
+/// As far as its sender has come; true if it moved.
+bool SharedMemory::take_from_stream(Rendezvous &rendezvous, const Receive &receive) {
+    Count from = rendezvous.copied.load(std::memory_order_relaxed);
+    Count there = std::min(
+        {rendezvous.pipelined.load(std::memory_order_acquire), receive.completion.bytes, from + streamed_per_look});
+    if (from >= there) return false;
+    ProcessIndex sender = sender_of(rendezvous);
+    for (Count to; from < there; from = to) {
+        to = end_in_block(rendezvous, from, there);
+        copy_piece({nullptr, place_in_block(rendezvous, from) - from, 0}, receive.destination(), from, to);
+        rendezvous.copied.store(to, std::memory_order_release);
+        if (to < receive.completion.bytes) node.wake_rank(sender);
+    }
+    return true;
+}
+
+/// Its sender does not bring it, since it is not in MPI or has other things to do: the kernel reads the rest. False if
+/// that is not allowed, or the sender is here now.
+bool SharedMemory::read_rest(Rendezvous &rendezvous, const Receive &receive) {
+    if (cma_refused_ || rendezvous.plan != 0) return false;
+    RendezvousState before = RendezvousState::wanted;
+    if (!rendezvous.move(before, RendezvousState::taken)) {
+        before = RendezvousState::streaming;
+        if (!rendezvous.move(before, RendezvousState::taken)) return false;
+    }
+    if (read_process(rendezvous, receive, rendezvous.copied.load(std::memory_order_relaxed))) return true;
+    hand_over(rendezvous, before);
     return false;
 }
 
 bool SharedMemory::continue_fetches() {
     bool moved = false;
     for (std::size_t i = 0; i < fetches_.size();) {
-        auto [receive, rendezvous] = fetches_[i];
+        auto &[receive, rendezvous, moved_at, may_read] = fetches_[i];
+        const std::uint64_t now = clock_ns();
+        bool took_rest = may_read && now - moved_at > patience_ns && read_rest(*rendezvous, *receive);
         RendezvousState state = rendezvous->state.load(std::memory_order_acquire);
-        bool takes = state == RendezvousState::piece && take_piece(*rendezvous, *receive);
-        moved |= state == RendezvousState::piece;
-        if (state != RendezvousState::provided && !takes) {
+        bool streams = state == RendezvousState::streaming || state == RendezvousState::buffered;
+        if (streams && take_from_stream(*rendezvous, *receive)) {
+            moved = true;
+            moved_at = now;
+        }
+        if (!took_rest && rendezvous->copied.load(std::memory_order_relaxed) != receive->completion.bytes) {
             i++;
             continue;
         }
+        Fetch fetch = fetches_[i];
         fetches_[i] = fetches_.back();
         fetches_.pop_back();
-        if (state == RendezvousState::provided)
-            copy_piece(source_of(*rendezvous), receive->destination(), 0, receive->completion.bytes);
-        release(*rendezvous);
-        received(*receive);
+        release(*fetch.rendezvous);
+        received(*fetch.receive);
         moved = true;
     }
     return moved;
@@ -345,7 +356,6 @@ void SharedMemory::prepare() {
     attention_ = &node.inbox(node.place())->attention;
     queues_.clear();
     blocks_kept_.clear();
-    write_refused_.clear();
     make_room();
     reserve_ = reserved_ = arena_allocate_undefined(static_cast<std::size_t>(reserve_bytes));
     if (!reserve_) throw Error("the memory the ranks share is used up");
@@ -357,7 +367,6 @@ void SharedMemory::make_room() {
     last_used_ = nullptr; // the rings' places have moved
     queues_.resize(all);
     blocks_kept_.resize(all);
-    write_refused_.resize(all);
 }
 
 } // namespace volley

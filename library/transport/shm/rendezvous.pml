@@ -3,8 +3,8 @@
  * The life of a rendezvous (rendezvous.h, send.cpp, receive.cpp) under x86's memory model, for Spin:
  *
  *     spin -a -DMESSAGES=1 rendezvous.pml && cc -O2 -DSAFETY -DCOLLAPSE -o pan pan.c && ./pan -m200000
- *     spin -a -DNONBLOCKING rendezvous.pml ...   two messages, no blocking calls, none moves from the start: seconds
- *     spin -a rendezvous.pml ...                 two messages, all of it: half a minute, 1 GB
+ *     spin -a -DNONBLOCKING rendezvous.pml ...   two messages, no blocking calls, none moves from the start: half a minute
+ *     spin -a rendezvous.pml ...                 two messages, all of it: minutes, some GB
  *                                                (no deadlock, no assertion fails)
  *
  * With one of these, and two messages, it must find an error:
@@ -15,24 +15,28 @@
  *     -DNO_CLAIM           the sender takes its message away by a load and a store, not by compare-and-swap
  *     -DCANCELS_UNCLAIMED  it cancels in that way
  *     -DFOLLOWS_TOO_FAR    the receiver copies more of a moving message than its sender says is there
- *     -DNO_WAKE            the receiver wakes nobody when it has taken a piece
+ *     -DNO_WAKE            the receiver wakes nobody when it has taken something from a stream
+ *     -DCOMPLETES_ANYWAY   a sender whose last byte is in the block is done, though the receiver reads its buffer now
+ *     -DBEGINS_AGAIN       a receiver that was refused asks for a stream, though its sender has begun one
+ *     -DOVERWRITES         the sender writes into the block what does not fit beside what is not taken yet
  *     -DTOLD_EARLY         the receiver pushes on the attention stack before it stores the state
  *     -DREADS_NEXT_LATE    the sender reads the link of that stack after it has given the rendezvous back
  *     -DSTAYS_UNSEEN       a send that there was no memory for, and that is told of, is not looked at from then on
  *     -DNO_BARRIER         sleepers do not empty the other's store buffer
  *
- * A sender starts MESSAGES messages to one receiver, each of UNITS units (a chunk, a piece, or what is pipelined at
+ * A sender starts MESSAGES messages to one receiver, each of UNITS units (a chunk, what is streamed or pipelined at
  * once), and may wait for each before it starts the next. Each is sent by a blocking call or not, looked at or told of,
  * and moves from the start (then it may be synchronous) or not. While it is open, the sender may take it away or cancel
  * it at any time. The receiver takes them in order, as late as it likes. It may copy alone, together with a sender that
- * waits, or be refused by the kernel, as may the sender that helps. Memory of the arena is there or not, whenever it is
- * asked for, but for the reserve, which one message has at a time. Nobody's sleep has a time limit.
+ * waits, be refused by the kernel, or want a stream, through a block of one unit or all; it may take the rest itself at
+ * any time, or be refused then. Memory of the arena is there or not, whenever it is asked for, but for the reserve, which
+ * one message has at a time. Nobody's sleep has a time limit.
  *
  * Checked: nobody waits for ever; each unit comes once, from memory that holds it, while send and receive are under
  * way; only its sender touches a rendezvous that is free or given out again; a message is delivered or cancelled, and
  * not both; a block of the arena is given back once, by its sender or by the receiver that keeps it.
  *
- * Only stores to `state` and to the ring wait in a store buffer here. All others come before one of these or before a
+ * Only stores to `state`, to the ring, and the counters of a stream wait in a store buffer here. All others come before one of these or before a
  * locked instruction, which empties it, and are not looked at before that has been seen: they reach memory at once,
  * the worst case for who still uses what they overwrite.
  *
@@ -48,13 +52,10 @@
 #define SENDER 0
 #define RECEIVER 1
 
-mtype = { open, taken, shared, wanted, is_provided, piece, taken_piece, pipelining, buffered, cancelled, done };
-
-/* how the receiver may read */
-mtype = { directly, by_kernel };
+mtype = { open, taken, shared, wanted, streaming, pipelining, buffered, cancelled, done };
 
 /* what a sender is about to do, and where it is in its loop */
-mtype = { to_arena, help, next_piece, claim };
+mtype = { to_arena, help, begin_stream, stream, end_stream, claim };
 mtype = { starting, looking, heeding, idling, sleeping_next };
 
 /* What they share about a message, by rendezvous. */
@@ -64,7 +65,6 @@ bit kept[RENDEZVOUS];
 byte pipelined[RENDEZVOUS];
 byte claimed[RENDEZVOUS];
 byte copied[RENDEZVOUS];
-byte refused[RENDEZVOUS];
 byte next_told[RENDEZVOUS]; /* 1 + the next; 0: none */
 byte attention;             /* likewise */
 
@@ -72,15 +72,17 @@ byte attention;             /* likewise */
 byte announced;
 byte rendezvous_of[MESSAGES];
 bit waits[MESSAGES];
-mtype reads[MESSAGES];
 
 /* each side's word for sleeping; `woken`: its futex has another value than it has seen */
 bit sleeping[2];
 bit woken[2];
 
 /* the store buffers; what a side has under way to a state, it sees itself */
+#define PIPELINED 10
+#define COPIED 20
+#define NONE_PIPELINED 30
 #define RING 255
-chan stores[2] = [2] of { byte, mtype }; /* which state, or RING */
+chan stores[2] = [4] of { byte, mtype }; /* which state, one of those and which, or RING */
 mtype under_way[4];                      /* by side and rendezvous */
 
 /* What is true, for assertions. */
@@ -101,7 +103,15 @@ inline drain_one(side) {
     stores[side] ? which, what;
     if
     :: which == RING -> announced++
-    :: else -> state[which] = what; under_way[side * 2 + which] = 0
+    :: which >= NONE_PIPELINED && which != RING -> pipelined[which - NONE_PIPELINED] = 0
+    :: which >= COPIED && which < NONE_PIPELINED -> copied[which - COPIED]++
+    :: which >= PIPELINED && which < COPIED -> pipelined[which - PIPELINED]++
+    :: which < PIPELINED ->
+        state[which] = what;
+        if
+        :: under_way[side * 2 + which] == what -> under_way[side * 2 + which] = 0
+        :: else /* another store to it follows */
+        fi
     fi
 }
 
@@ -113,7 +123,7 @@ inline drain(side) {
 }
 
 inline store_state(side, r, value) {
-    assert(!under_way[side * 2 + r]);
+    assert(under_way[side * 2 + r] != value);
     stores[side] ! r, value;
     under_way[side * 2 + r] = value
 }
@@ -175,7 +185,7 @@ inline give_out_again(r) {
     describes[r] = 0;
     is_buffered[r] = 0;
     kept[r] = 0;
-    pipelined[r] = 0;
+    stores[SENDER] ! NONE_PIPELINED + r, 0;
     copied[r] = 0;
     claimed[r] = 0;
     next_told[r] = 0
@@ -185,7 +195,12 @@ inline give_out_again(r) {
 inline take_back(m, r) {
     assert(has_block[m] != kept[r]);
     has_block[m] = 0;
-    in_block_to[m] = 0
+    in_block_from[m] = 0;
+    in_block_to[m] = 0;
+    if
+    :: has_reserve[m] -> reserve_is_free = 1; has_reserve[m] = 0
+    :: else
+    fi
 }
 
 /* A rendezvous that is done, of a send that has long been complete. */
@@ -198,44 +213,53 @@ inline collect(r) {
     give_out_again(r)
 }
 
+/* Those that nobody tells of. */
+inline collect_buffered() {
+    other = 0;
+    do
+    :: other < RENDEZVOUS ->
+        if
+        :: is_buffered[other] && !notifies[other] && state_seen(SENDER, other) == done -> collect(other)
+        :: else
+        fi;
+        other++
+    :: else -> break
+    od;
+    other = 0
+}
+
 /* Looks after a send, and says what it `does` next, if anything, and whether it `moves`. */
 inline check(m, r) {
     moves = 1;
     if
     :: state_seen(SENDER, r) == done ->
         if
-        :: in_pieces[m] ->
-            has_block[m] = 0;
-            in_block_from[m] = 0;
-            in_block_to[m] = 0;
-            in_pieces[m] = 0;
-            if
-            :: has_reserve[m] -> reserve_is_free = 1; has_reserve[m] = 0
-            :: else
-            fi
-        :: else ->
-            if
-            :: keeps_block[m] -> take_back(m, r); keeps_block[m] = 0
-            :: else
-            fi
+        :: keeps_block[m] -> take_back(m, r); keeps_block[m] = 0
+        :: else
         fi;
         give_out_again(r);
         finish_send(m)
     :: state_seen(SENDER, r) == shared ->
         moves = 0;
-        if
-        :: reads[m] == by_kernel && write_refused
-        :: else -> does = help
-        fi
+        does = help
     :: state_seen(SENDER, r) == wanted ->
+        collect_buffered();
         if
         :: !reserve_is_free -> moves = 0
-        :: reserve_is_free -> reserve_is_free = 0; has_reserve[m] = 1; in_pieces[m] = 1; does = next_piece
-        :: in_pieces[m] = 1; does = next_piece
-        :: does = to_arena; then = is_provided
-        fi;
-        has_block[m] = moves
-    :: state_seen(SENDER, r) == taken_piece -> does = next_piece
+        :: reserve_is_free -> reserve_is_free = 0; has_reserve[m] = 1; room[m] = 1; does = begin_stream
+        :: room[m] = 1; does = begin_stream
+#if MESSAGES == 1
+        :: room[m] = UNITS; does = begin_stream
+#endif
+        fi
+    :: state_seen(SENDER, r) == streaming ->
+        if
+#ifdef OVERWRITES
+        :: in_block_to[m] < UNITS -> does = stream
+#endif
+        :: in_block_to[m] < UNITS && in_block_to[m] - copied[r] < room[m] -> does = stream
+        :: else -> moves = 0
+        fi
     :: else -> moves = 0
     fi
 }
@@ -250,11 +274,11 @@ inline end_check() {
 }
 
 active proctype sender() {
-    byte started, m, at, r, told, chunk, chunks;
+    byte started, m, at, r, other, told, chunk, chunks, room[MESSAGES];
     bit waiting, announced_sleep, moved, moves;
     mtype phase = starting, does, then;
-    bit is_outstanding[MESSAGES], in_pieces[MESSAGES], has_reserve[MESSAGES], keeps_block[MESSAGES];
-    bit is_buffered[RENDEZVOUS], reserve_is_free = 1, write_refused;
+    bit is_outstanding[MESSAGES], has_reserve[MESSAGES], keeps_block[MESSAGES];
+    bit is_buffered[RENDEZVOUS], reserve_is_free = 1;
 
     do
     /* The program starts its next message, unless it waits for the one before; or it asks how that goes. */
@@ -269,17 +293,7 @@ active proctype sender() {
         :: waiting = 0
         :: waiting = 1
         fi;
-        /* collect_buffered: those that nobody tells of */
-        r = 0;
-        do
-        :: r < RENDEZVOUS ->
-            if
-            :: is_buffered[r] && !notifies[r] && state_seen(SENDER, r) == done -> collect(r)
-            :: else
-            fi;
-            r++
-        :: else -> break
-        od;
+        collect_buffered();
         r = (describes[0] == 0 -> 0 : 1);
         assert(describes[r] == 0);
         describes[r] = m + 1;
@@ -295,7 +309,6 @@ active proctype sender() {
 #ifndef NONBLOCKING
         :: state[r] = pipelining;
             does = to_arena;
-            then = buffered;
             if
             :: keeps_block[m] = 1 /* it is synchronous */
             :: skip
@@ -346,14 +359,14 @@ active proctype sender() {
         if
         :: is_buffered[r] -> collect(r)
         :: else ->
-            check(m, r);
-            if
-            :: !moves ->
+            /* What is wanted takes several steps: it is looked at from now on. */
 #ifndef STAYS_UNSEEN
-                notifies[r] = 0
-#endif
+            if
+            :: state_seen(SENDER, r) == wanted -> notifies[r] = 0
             :: else
-            fi
+            fi;
+#endif
+            check(m, r)
         fi;
 #ifdef READS_NEXT_LATE
         assert(describes[r] != 0);
@@ -411,8 +424,8 @@ active proctype sender() {
             has_block[m] = 1;
             in_block_to[m]++;
             if
-            :: in_block_to[m] < UNITS -> pipelined[r] = in_block_to[m]
-            :: else -> store_state(SENDER, r, then); break
+            :: in_block_to[m] < UNITS -> stores[SENDER] ! PIPELINED + r, 0
+            :: else -> store_state(SENDER, r, buffered); break
             fi
         }
         od;
@@ -422,7 +435,6 @@ active proctype sender() {
             :: keeps_block[m]
             :: else -> is_buffered[r] = 1; finish_send(m)
             fi;
-            then = 0;
             idle()
         }
 
@@ -432,7 +444,6 @@ active proctype sender() {
             if
             :: chunk == UNITS -> break
             :: d_step { chunk < UNITS -> assert(!sent[m] && !received[m]); got[m * UNITS + chunk]++; chunks++ }
-            :: atomic { chunk < UNITS && reads[m] == by_kernel -> write_refused = 1; refused[r] = chunk + 1; break }
             fi
         od;
         skip;
@@ -447,16 +458,52 @@ active proctype sender() {
             idle()
         }
 
-    :: does == next_piece ->
+    :: does == begin_stream ->
+        d_step {
+            drain(SENDER);
+            if
+            :: state[r] == wanted -> state[r] = streaming; has_block[m] = 1; keeps_block[m] = 1; does = stream
+            :: else -> /* the receiver reads it after all */
+                assert(!has_block[m]);
+                if
+                :: has_reserve[m] -> reserve_is_free = 1; has_reserve[m] = 0
+                :: else
+                fi;
+                idle()
+            fi
+        }
+
+    /* One unit of it. The last ends the send, unless the receiver reads its buffer now. */
+    :: does == stream ->
         atomic {
             assert(!sent[m] && has_block[m]);
-            in_block_from[m] = pipelined[r];
-            copied[r] = pipelined[r];
-            pipelined[r] = pipelined[r] + 1;
-            in_block_to[m] = pipelined[r];
-            store_state(SENDER, r, piece)
+            in_block_to[m]++;
+            in_block_from[m] = (in_block_to[m] > room[m] -> in_block_to[m] - room[m] : 0);
+            stores[SENDER] ! PIPELINED + r, 0
         }
-        atomic { wake(SENDER, RECEIVER); idle() }
+        atomic {
+            wake(SENDER, RECEIVER);
+            if
+            :: in_block_to[m] < UNITS -> idle()
+            :: else -> does = end_stream
+            fi
+        }
+    :: does == end_stream ->
+        d_step {
+            drain(SENDER);
+            if
+#ifdef COMPLETES_ANYWAY
+            :: state[r] == taken -> is_buffered[r] = 1; keeps_block[m] = 0; finish_send(m)
+#endif
+            :: state[r] == streaming ->
+                state[r] = buffered;
+                is_buffered[r] = 1;
+                keeps_block[m] = 0;
+                finish_send(m)
+            :: else
+            fi;
+            idle()
+        }
 
     /* attend, or cancel */
     :: does == claim ->
@@ -484,7 +531,7 @@ active proctype sender() {
                 }
             fi;
             if
-            :: does == to_arena -> then = buffered
+            :: does == to_arena -> then = 0
             :: else ->
                 then = 0;
                 if
@@ -526,12 +573,13 @@ inline keep_block(m, r) {
     d_step { touch(m, r); assert(has_block[m]); has_block[m] = 0; kept[r] = 1 }
 }
 
-#define can_fetch(m, state) (is_fetched[m] && (state == is_provided || state == piece))
-#define fetchable(m) can_fetch(m, state_seen(RECEIVER, rendezvous_of[m]))
+#define streams(m, state) (is_fetched[m] && (state == streaming || state == buffered))
+#define fetchable(m) \
+    (streams(m, state_seen(RECEIVER, rendezvous_of[m])) && pipelined[rendezvous_of[m]] > taken_units[m])
 
 active proctype receiver() {
-    byte came, m, r, unit, there, mine, next;
-    bit is_told, moving, announced_sleep, is_fetched[MESSAGES];
+    byte came, m, r, unit, there, mine, next, taken_units[MESSAGES];
+    bit is_told, moving, announced_sleep, is_fetched[MESSAGES], may_read[MESSAGES];
     mtype seen, then; /* `then`: what to hand the rendezvous over with */
 
     do
@@ -600,16 +648,8 @@ active proctype receiver() {
             then = done
 
         :: seen == taken && waits[m] ->
-            /* Both copy, chunk by chunk. Calls of the kernel may be refused. */
-            atomic {
-                then = done;
-                if
-                :: reads[m] = directly
-                :: reads[m] = by_kernel
-                fi;
-                touch(m, r);
-                store_state(RECEIVER, r, shared)
-            }
+            /* Both copy, chunk by chunk. */
+            atomic { then = done; touch(m, r); store_state(RECEIVER, r, shared) }
             do
             :: d_step {
                 claim_chunk(RECEIVER, r, unit);
@@ -619,33 +659,19 @@ active proctype receiver() {
                 fi
             }
                 if
-                :: unit < UNITS && reads[m] == by_kernel -> then = wanted
-                :: d_step { unit < UNITS && then == done -> copy_unit(m, r, unit) }
+                :: d_step { unit < UNITS -> copy_unit(m, r, unit) }
                 :: unit == UNITS -> break
                 fi
             od;
 #ifndef FORGETS_HELPER
-            do
-            :: d_step {
-                refused[r] != 0 ->
-                drain(RECEIVER);
-                touch(m, r);
-                unit = refused[r] - 1;
-                refused[r] = 0;
-                mine++
-            }
-                if
-                :: then = wanted
-                :: d_step { then == done -> copy_unit(m, r, unit) }
-                fi
-            :: atomic { refused[r] == 0 && copied[r] == UNITS - mine -> touch(m, r); break }
-            od
+            atomic { copied[r] == UNITS - mine -> touch(m, r) }
 #endif
 
         :: seen == taken ->
-            /* It copies all, or cannot. */
+            /* It copies all, or wants it to stream, since it cannot or had better not. */
             if
             :: then = wanted
+            :: !notifies[r] -> then = wanted; may_read[m] = 1
             :: d_step {
                 then = done;
                 do
@@ -662,18 +688,12 @@ active proctype receiver() {
             moving = 0;
             if
             :: then == wanted ->
-                is_fetched[m] = 1;
-                /* What has come already comes again. */
-                do
-                :: unit < UNITS -> got[m * UNITS + unit] = 0; unit++
-                :: else -> break
-                od;
-                unit = 0
+                is_fetched[m] = 1
             :: else
             fi
         }
 
-    /* continue_fetches: one that its sender has provided, or a piece of it */
+    /* continue_fetches: what its sender has brought, */
     :: atomic {
         !then && (fetchable(0) || fetchable(MESSAGES - 1)) ->
         if
@@ -681,20 +701,69 @@ active proctype receiver() {
         :: fetchable(MESSAGES - 1) -> m = MESSAGES - 1
         fi;
         r = rendezvous_of[m];
-        if
-        :: state[r] == piece -> unit = copied[r]; there = pipelined[r]
-        :: else -> there = UNITS
-        fi
+        unit = taken_units[m];
+        there = unit + 1
     }
         atomic {
             copy_out(m, r);
-            if
-            :: unit == UNITS -> is_fetched[m] = 0; then = done
-            :: else -> then = taken_piece
-            fi;
+            taken_units[m]++;
+            stores[RECEIVER] ! COPIED + r, 0;
             unit = 0;
             there = 0
         }
+        atomic {
+            if
+            :: taken_units[m] == UNITS -> is_fetched[m] = 0; then = done
+            :: else ->
+#ifndef NO_WAKE
+                wake(RECEIVER, SENDER);
+#endif
+                m = 0;
+                r = 0
+            fi;
+            sleeping[RECEIVER] = 0;
+            announced_sleep = 0
+        }
+    /* or all that is missing (read_rest) */
+    :: atomic {
+        !then && (is_fetched[0] && may_read[0] || is_fetched[MESSAGES - 1] && may_read[MESSAGES - 1]) ->
+        if
+        :: is_fetched[0] && may_read[0] -> m = 0
+        :: is_fetched[MESSAGES - 1] && may_read[MESSAGES - 1] -> m = MESSAGES - 1
+        fi;
+        r = rendezvous_of[m];
+        seen = 0
+    }
+        d_step {
+            drain(RECEIVER);
+            touch(m, r);
+            if
+            :: state[r] == wanted || state[r] == streaming -> seen = state[r]; state[r] = taken
+            :: else
+            fi
+        }
+        if
+        :: atomic { seen == 0 -> m = 0; r = 0 }
+        :: d_step {
+            seen != 0 ->
+            unit = taken_units[m];
+            do
+            :: unit < UNITS -> copy_unit(m, r, unit); unit++
+            :: else -> break
+            od;
+            unit = 0;
+            is_fetched[m] = 0;
+            then = done
+        }
+        :: atomic {
+            seen != 0 ->
+            may_read[m] = 0; /* refused */
+            then = seen;
+#ifdef BEGINS_AGAIN
+            then = (pipelined[r] == 0 -> wanted : streaming)
+#endif
+        }
+        fi
 
     :: then ->
         /* hand_over */
@@ -726,14 +795,7 @@ active proctype receiver() {
         :: else -> atomic { touch(m, r); store_state(RECEIVER, r, then) }
         fi;
         atomic {
-#ifdef NO_WAKE
-            if
-            :: then == taken_piece
-            :: else -> wake(RECEIVER, SENDER)
-            fi;
-#else
             wake(RECEIVER, SENDER);
-#endif
 #ifdef TOUCHES_LATE
             if
             :: seen == pipelining || seen == buffered -> keep_block(m, r)
@@ -749,7 +811,8 @@ active proctype receiver() {
                 :: else -> break
                 od;
                 unit = 0;
-                reads[m] = 0;
+                taken_units[m] = 0;
+                may_read[m] = 0;
                 received[m] = 1
             :: else
             fi;

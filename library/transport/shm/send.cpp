@@ -31,9 +31,6 @@ constexpr Count pipelined_at_once = 8192;
 /// told of one, which is an atomic operation more for the receiver.
 constexpr std::size_t most_looked_at = 16;
 
-/// A message that finds no room in the arena goes in pieces of so many bytes, or fewer.
-constexpr Count largest_piece = 1 << 20;
-
 /// Copies what it can of a shared rendezvous. The receiver says when the last chunk has arrived.
 void help(Rendezvous &rendezvous) {
     TypedBuffer to{reinterpret_cast<const DatatypePlan *>(rendezvous.to_plan),
@@ -46,37 +43,7 @@ void help(Rendezvous &rendezvous) {
     rendezvous.copied.fetch_add(mine, std::memory_order_release);
 }
 
-/// Writes bytes [from, to) of a message of one block into the receiver's process. False if the kernel refuses.
-bool write_process(const Rendezvous &rendezvous, pid_t pid, Count from, Count to) {
-    while (from < to) {
-        auto size = static_cast<std::size_t>(to - from);
-        iovec local{reinterpret_cast<char *>(rendezvous.address) + from, size};
-        iovec remote{reinterpret_cast<char *>(rendezvous.to_address) + from, size};
-        ssize_t put = process_vm_writev(pid, &local, 1, &remote, 1, 0);
-        if (put > 0)
-            from += put; // may be short at a page that faults
-        else if (put == 0 || errno != EINTR)
-            return false;
-    }
-    return true;
-}
-
 } // namespace
-
-/// The same as help(), into another process. What has been claimed in vain is left to the receiver.
-void SharedMemory::help_process(Rendezvous &rendezvous, ProcessIndex process) {
-    const auto receiver = static_cast<std::size_t>(process);
-    if (write_refused_[receiver]) return;
-    pid_t pid = processes[process].record->program.load(std::memory_order_relaxed);
-    Count mine =
-        rendezvous.copy_chunks(rendezvous.to_bytes, kernel_chunk_of(rendezvous.to_bytes), [&](Count from, Count to) {
-            if (write_process(rendezvous, pid, from, to)) return true;
-            write_refused_[receiver] = true;
-            rendezvous.refused.store(from + 1, std::memory_order_release);
-            return false;
-        });
-    rendezvous.copied.fetch_add(mine, std::memory_order_release);
-}
 
 bool SharedMemory::send_at_once(const void *data, Count bytes, ProcessIndex process, const MessageEnvelope &envelope) {
     if (queues_[static_cast<std::size_t>(process)].first()) [[unlikely]]
@@ -122,9 +89,11 @@ bool SharedMemory::place(Send &send) {
     return true;
 }
 
-/// A receiver in another process cannot follow a plan, and may not be allowed to read this process at all.
+/// A receiver in another process cannot follow a plan, and may not be allowed to read this process at all. A large
+/// message streams once the receiver is there.
 bool SharedMemory::must_go_through_arena(const Send &send) const {
-    if (send.receiver == node.rank || node.may_dereference(send.receiver)) return false;
+    if (send.receiver == node.rank || node.may_dereference(send.receiver) || send.bytes > largest_buffered)
+        return false;
     Inbox *inbox = node.inbox(processes[send.receiver].place);
     return !send.contiguous || inbox->refuses_cma.load(std::memory_order_relaxed) != 0;
 }
@@ -156,7 +125,6 @@ bool SharedMemory::describe(Send &send) {
     rendezvous->count = send.buffer.count;
     rendezvous->claimed.store(0, std::memory_order_relaxed);
     rendezvous->copied.store(0, std::memory_order_relaxed);
-    rendezvous->refused.store(0, std::memory_order_relaxed);
     rendezvous->pipelined.store(0, std::memory_order_relaxed);
     rendezvous->quick = 0;
     rendezvous->kept = 0;
@@ -190,7 +158,7 @@ bool SharedMemory::request_to_send(Send &send) {
     ring.has_pipelined(moves);
     outstanding(send);
     node.wake_rank(send.receiver);
-    if (moves) copy_to_arena(send, block, RendezvousState::buffered);
+    if (moves) copy_to_arena(send, block);
     return true;
 }
 
@@ -203,22 +171,21 @@ void *SharedMemory::allocate_block(const Send &send) {
     return heap_.allocate(bytes);
 }
 
-/// Copies the message into that block of the arena, and finishes the send. While it is `pipelining`, the receiver
-/// follows; while it is `wanted`, nobody else touches the rendezvous.
-void SharedMemory::copy_to_arena(Send &send, void *block, RendezvousState then) {
+/// Copies the message into that block of the arena, and finishes the send. The receiver follows.
+void SharedMemory::copy_to_arena(Send &send, void *block) {
     Rendezvous &rendezvous = *send.rendezvous;
     TypedBuffer source = source_of(rendezvous);
-    rendezvous.address = reinterpret_cast<std::uint64_t>(block);
-    rendezvous.plan = 0;
+    rendezvous.block = reinterpret_cast<std::uint64_t>(block);
+    rendezvous.block_bytes = static_cast<std::uint32_t>(send.bytes);
     for (Count from = 0, piece = 2048; from < send.bytes; piece = std::min(2 * piece, pipelined_at_once)) {
         Count to = std::min(from + piece, send.bytes);
         copy_piece(source, {nullptr, block, 0}, from, to);
         if (to < send.bytes) rendezvous.pipelined.store(to, std::memory_order_release);
         from = to;
     }
-    rendezvous.state.store(then, std::memory_order_release);
+    rendezvous.state.store(RendezvousState::buffered, std::memory_order_release);
     node.wake_rank(send.receiver);
-    if (send.mode == SendMode::synchronous && then == RendezvousState::buffered) {
+    if (send.mode == SendMode::synchronous) {
         // The data is away, but the receive has not begun: the send lives on until the rendezvous is done.
         send.block = block;
         return;
@@ -264,7 +231,7 @@ void SharedMemory::attend(Send &send) {
     if (!send.rendezvous->claim(RendezvousState::pipelining))
         return heap_.release(block, static_cast<std::size_t>(send.bytes));
     ring.late(static_cast<std::size_t>(send.bytes));
-    copy_to_arena(send, block, RendezvousState::buffered);
+    copy_to_arena(send, block);
 }
 
 /// Looks after one announced send; true if it moved.
@@ -277,72 +244,62 @@ bool SharedMemory::check(Send &send) {
         if (rendezvous.watched)
             channels.to(send.receiver).learn(rendezvous.quick != 0 && send.looks <= looks_when_quick);
         free_rendezvous_.push_back(&rendezvous);
-        if (send.piece > 0)
-            end_pieces(send);
-        else if (send.block)
-            take_back(rendezvous, send.block);
+        if (send.block) take_back(rendezvous, send.block);
         sent(send);
         return true;
     case RendezvousState::shared:
-        if (node.may_dereference(send.receiver))
-            help(rendezvous);
-        else
-            help_process(rendezvous, send.receiver);
+        help(rendezvous);
         return false;
     case RendezvousState::wanted:
-        return provide(send);
-    case RendezvousState::taken_piece:
-        next_piece(send);
-        return true;
+        return begin_stream(send);
+    case RendezvousState::streaming:
+        return stream(send);
     default:
         return false;
     }
 }
 
-/// The receiver is there, and cannot read the message where it is.
-bool SharedMemory::provide(Send &send) {
-    if (void *block = allocate_block(send)) {
-        copy_to_arena(send, block, RendezvousState::provided);
-        return true;
+/// The receiver is there, and wants the message through a block of the arena. False if there is none, not even the
+/// reserve: another message of this rank has that, whose end wakes this rank.
+bool SharedMemory::begin_stream(Send &send) {
+    collect_buffered();
+    auto size = static_cast<std::size_t>(std::min(send.bytes, stream_block_bytes));
+    void *block = heap_.allocate(size);
+    while (!block && size / 2 >= reserve_bytes) block = heap_.allocate(size /= 2);
+    if (!block) {
+        block = std::exchange(reserve_, nullptr);
+        size = reserve_bytes;
     }
-    // Without any room now, another message of this rank goes by its reserve. Its end wakes this rank.
-    return begin_pieces(send);
-}
-
-/// Takes a block for a message that goes in pieces, and fills it. False if there is none, not even the reserve.
-bool SharedMemory::begin_pieces(Send &send) {
-    for (Count size = largest_piece; size >= reserve_bytes && !send.block; size /= 2) {
-        send.block = heap_.allocate(static_cast<std::size_t>(size));
-        send.piece = size;
-    }
-    if (!send.block) {
-        send.block = std::exchange(reserve_, nullptr);
-        send.piece = send.block ? reserve_bytes : 0;
-    }
-    if (!send.block) return false;
-    send.rendezvous->address = reinterpret_cast<std::uint64_t>(send.block);
-    send.rendezvous->plan = 0;
-    next_piece(send);
-    return true;
-}
-
-/// The receiver has taken the piece before, and waits.
-void SharedMemory::next_piece(Send &send) {
+    if (!block) return false;
     Rendezvous &rendezvous = *send.rendezvous;
-    Count from = rendezvous.pipelined.load(std::memory_order_relaxed), to = std::min(from + send.piece, send.bytes);
-    TypedBuffer source = send.contiguous ? TypedBuffer{nullptr, send.contiguous, 0} : send.buffer;
-    copy_piece(source, {nullptr, static_cast<char *>(send.block) - from, 0}, from, to);
-    rendezvous.copied.store(from, std::memory_order_relaxed);
-    rendezvous.pipelined.store(to, std::memory_order_relaxed);
-    rendezvous.state.store(RendezvousState::piece, std::memory_order_release);
-    node.wake_rank(send.receiver);
+    rendezvous.block = reinterpret_cast<std::uint64_t>(block);
+    rendezvous.block_bytes = static_cast<std::uint32_t>(size);
+    if (!rendezvous.move(RendezvousState::wanted, RendezvousState::streaming)) {
+        take_back(rendezvous, block); // the receiver reads it after all
+        return false;
+    }
+    send.block = block;
+    return stream(send);
 }
 
-void SharedMemory::end_pieces(Send &send) {
-    if (send.block == reserved_)
-        reserve_ = reserved_;
-    else
-        heap_.release(send.block, static_cast<std::size_t>(send.piece));
+/// Fills the block as far as the receiver has emptied it. Once the last byte is there, the send is complete.
+bool SharedMemory::stream(Send &send) {
+    Rendezvous &rendezvous = *send.rendezvous;
+    Count from = rendezvous.pipelined.load(std::memory_order_relaxed);
+    Count room = rendezvous.copied.load(std::memory_order_acquire) + rendezvous.block_bytes;
+    Count end = std::min({room, send.bytes, from + streamed_per_look});
+    if (from == end) return false;
+    for (Count to; from < end; from = to) {
+        to = end_in_block(rendezvous, from, end);
+        copy_piece(source_of(rendezvous), {nullptr, place_in_block(rendezvous, from) - from, 0}, from, to);
+        rendezvous.pipelined.store(to, std::memory_order_release);
+        node.wake_rank(send.receiver);
+    }
+    if (from < send.bytes || !rendezvous.move(RendezvousState::streaming, RendezvousState::buffered)) return true;
+    no_longer_outstanding(send);
+    keep_buffered(rendezvous, send.block);
+    sent(send);
+    return true;
 }
 
 bool SharedMemory::cancel(Send &send) {
@@ -390,7 +347,11 @@ bool SharedMemory::drain_queues() {
 
 /// The block of a rendezvous that is done, unless its receiver keeps it.
 void SharedMemory::take_back(const Rendezvous &rendezvous, void *block) {
-    auto bytes = static_cast<std::size_t>(rendezvous.bytes);
+    auto bytes = static_cast<std::size_t>(rendezvous.block_bytes);
+    if (block == reserved_) {
+        reserve_ = reserved_;
+        return;
+    }
     if (rendezvous.kept == 0) return heap_.release(block, bytes);
     heap_.forget(bytes);
     blocks_kept_[static_cast<std::size_t>(rendezvous.receiver)]--;
@@ -420,12 +381,16 @@ bool SharedMemory::heed_attention() {
         told = rendezvous->next_told; // before the rendezvous is given out again
         if (rendezvous->is_buffered) {
             collect(*rendezvous);
-        } else if (Send &send = *reinterpret_cast<Send *>(rendezvous->owner); !check(send)) {
-            // There was no memory for what is wanted: it is looked at from now on. Its receiver waits for this side.
+            continue;
+        }
+        Send &send = *reinterpret_cast<Send *>(rendezvous->owner);
+        if (rendezvous->state.load(std::memory_order_relaxed) == RendezvousState::wanted) {
+            // It takes several steps: it is looked at from now on. Its receiver waits for this side.
             notifying_.remove(send);
             rendezvous->notifies = 0;
             outstanding(send);
         }
+        check(send);
     }
     return true;
 }

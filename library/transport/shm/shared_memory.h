@@ -19,6 +19,15 @@ inline TypedBuffer source_of(const Rendezvous &rendezvous) {
             rendezvous.count};
 }
 
+/// While streaming: where byte `from` of the message lies in the block.
+inline char *place_in_block(const Rendezvous &rendezvous, Count from) {
+    return reinterpret_cast<char *>(rendezvous.block) + from % rendezvous.block_bytes;
+}
+/// How far one side copies at once from there, up to `end`: not beyond the block's end.
+inline Count end_in_block(const Rendezvous &rendezvous, Count from, Count end) {
+    return std::min({end, from + streamed_at_once, from - from % rendezvous.block_bytes + rendezvous.block_bytes});
+}
+
 class SharedMemory {
   public:
     void prepare();
@@ -61,6 +70,8 @@ class SharedMemory {
     struct Fetch {
         Receive *receive;
         Rendezvous *rendezvous;
+        std::uint64_t moved_at; ///< clock_ns(): when some of it came, or it was asked for
+        bool may_read;          ///< the rest may be asked of the kernel
     };
 
     bool place(Send &send);
@@ -71,11 +82,9 @@ class SharedMemory {
     bool request_to_send(Send &send);
     bool drain_queues();
     bool check(Send &send);
-    bool provide(Send &send);
-    bool begin_pieces(Send &send);
-    void next_piece(Send &send);
-    void end_pieces(Send &send);
-    void copy_to_arena(Send &send, void *block, RendezvousState then);
+    bool begin_stream(Send &send);
+    bool stream(Send &send);
+    void copy_to_arena(Send &send, void *block);
     void *allocate_block(const Send &send);
     void outstanding(Send &send);
     void no_longer_outstanding(Send &send);
@@ -88,9 +97,8 @@ class SharedMemory {
 
     Channels::Handled arrive(ProcessIndex sender, RingReceiver &ring, Slot *slot, bool may_leave);
     void follow(Rendezvous &rendezvous, const Receive &receive, Count bytes);
-    bool read_process(const Rendezvous &rendezvous, const Receive &receive, Count from, Count to);
-    bool read_together(Rendezvous &rendezvous, const Receive &receive, Count bytes);
-    void help_process(Rendezvous &rendezvous, ProcessIndex process);
+    bool read_process(const Rendezvous &rendezvous, const Receive &receive, Count from);
+
     bool continue_fetches();
     static void hand_over(Rendezvous &rendezvous, RendezvousState state);
 
@@ -98,7 +106,8 @@ class SharedMemory {
     LinePace &pace_of(Count bytes);
     bool may_judge(const Rendezvous &rendezvous);
 
-    bool take_piece(Rendezvous &rendezvous, const Receive &receive);
+    bool read_rest(Rendezvous &rendezvous, const Receive &receive);
+    static bool take_from_stream(Rendezvous &rendezvous, const Receive &receive);
 
     Rendezvous *allocate_rendezvous();
 
@@ -113,17 +122,15 @@ class SharedMemory {
     std::vector<Rendezvous *> free_rendezvous_;
     /// Their messages lie in the arena or are cancelled; the receiver has not come yet. Without those that notify.
     std::vector<Rendezvous *> buffered_;
-    std::vector<Fetch> fetches_; ///< wait for their sender to provide the data
+    std::vector<Fetch> fetches_; ///< that their sender brings, block by block
     ArenaHeap heap_;
-    /// For messages that go in pieces, where no other block is left: it is one's at a time.
+    /// For a message that streams, where no other block is left: it is one's at a time.
     static constexpr Count reserve_bytes = 4096;
     void *reserved_ = nullptr;
     void *reserve_ = nullptr;      ///< nullptr while a message has it
     std::vector<int> blocks_kept_; ///< of those that came from a process, less those of this one's that it has kept
     // What the kernel has said when other processes' memory was to be read or written.
     bool cma_refused_ = false;
-    bool cma_granted_ = false;
-    std::vector<bool> write_refused_; ///< by the receiver's process
 };
 
 extern SharedMemory shared_memory;

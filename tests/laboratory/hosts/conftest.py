@@ -23,4 +23,5 @@ def cluster() -> Iterator[emulated.Cluster]:
     try:
         yield emulated.load(name)
     finally:
-        volley("cluster", "down", "--name", name)
+        ended = volley("cluster", "down", "--name", name)
+        assert ended.returncode == 0, f"the emulated cluster {name} is left: {ended.stderr}"

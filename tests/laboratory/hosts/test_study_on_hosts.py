@@ -46,7 +46,8 @@ def hours_apart() -> Iterator[emulated.Cluster]:
     try:
         yield emulated.load(name)
     finally:
-        volley("cluster", "down", "--name", name)
+        ended = volley("cluster", "down", "--name", name)
+        assert ended.returncode == 0, f"the emulated cluster {name} is left: {ended.stderr}"
 
 
 def test_ranks_run_on_hosts_and_every_host_says_what_it_counted(cluster: emulated.Cluster, tmp_path: Path) -> None:
@@ -187,7 +188,8 @@ def test_a_host_that_is_lost_in_a_launch_is_named_and_the_study_goes_on(tmp_path
                     process.kill()
             assert study.wait(120) == 0
     finally:
-        volley("cluster", "down", "--name", name)
+        ended = volley("cluster", "down", "--name", name)
+        assert ended.returncode == 0, f"the emulated cluster {name} is left: {ended.stderr}"
     facts = facts_of(out)
     assert any("host n3 does not answer any more" in launch["reason"] for launch in facts["launches"])
     assert any(one["name"] == "host left out" and "n3" in one["what"] for one in facts["warnings"])

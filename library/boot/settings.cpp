@@ -63,7 +63,10 @@ std::vector<std::uint32_t> read_nodes() {
 /// As they were given.
 std::string text_of(const std::vector<std::uint32_t> &numbers) {
     std::string text;
-    for (std::uint32_t number : numbers) text += (text.empty() ? "" : ",") + std::to_string(number);
+    for (std::uint32_t number : numbers) {
+        if (!text.empty()) text += ',';
+        text += std::to_string(number);
+    }
     return text;
 }
 

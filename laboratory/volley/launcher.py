@@ -9,6 +9,7 @@ import resource
 import shutil
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -114,7 +115,11 @@ class Launcher:
         folder = self.scratch / f"launch-{number}"
         folder.mkdir()
         try:
-            command = cell.system.launch(program, [str(folder)], cell.ranks, self.hosts.placement(cell.ranks))
+            placement = self.hosts.placement(cell.ranks)
+            command = cell.system.launch(program, [str(folder)], cell.ranks, placement)
+            if placement and command.folder is None:
+                # Launchers go to their own folder on each host; the caller's need not be there.
+                command = replace(command, folder=folder)
             _give(folder, command.user)
             launch = Launch(
                 number=number,

@@ -59,7 +59,7 @@ inline constexpr std::int64_t streamed_per_look = 1 << 17;
 /// these 4.4).
 constexpr std::int64_t chunk_of(std::int64_t bytes) {
     constexpr std::int64_t most = 16384;
-    return bytes >= 2 * most ? most : static_cast<std::int64_t>(whole_lines(static_cast<std::uint64_t>(bytes) / 2));
+    return bytes >= 2 * most ? most : static_cast<std::int64_t>(whole_lines(static_cast<std::uint64_t>(bytes + 1) / 2));
 }
 
 /// Two lines, of which the receiver reads both, lie where processors fetch lines in pairs.

@@ -279,6 +279,7 @@ bool SharedMemory::begin_stream(Send &send) {
         return false;
     }
     send.block = block;
+    channels.to(send.receiver).in_time(); // the receiver
     return stream(send);
 }
 

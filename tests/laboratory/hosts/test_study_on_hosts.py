@@ -152,7 +152,10 @@ def test_hosts_that_do_not_answer_are_named_and_the_others_measured(cluster: emu
     assert "too few hosts" in alone.stderr
 
 
-def test_hosts_that_do_not_see_our_files_get_them_and_keep_nothing(cluster: emulated.Cluster, tmp_path: Path) -> None:
+def test_hosts_that_do_not_see_our_files_get_them_and_keep_nothing(
+    cluster: emulated.Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # of which those hosts know nothing
     out = tmp_path / "study"
     for host, size in (("n2", "64m"), ("n3", "8k")):
         subprocess.run([cluster.agent, host, f"mount -t tmpfs -o size={size} tmpfs /tmp"], check=True)

@@ -124,7 +124,8 @@ class OperandBuffer {
   public:
     OperandBuffer(Count count, const Datatype &type) {
         Count rest = (count - 1) * type.extent(), lowest = type.true_lb() + std::min<Count>(0, rest);
-        memory_ = make_buffer(type.true_extent() + std::max(rest, -rest));
+        // Results come with the gap at the end of their last element, which a program's array has as well.
+        memory_ = make_buffer(std::max(type.true_extent(), type.extent()) + std::max(rest, -rest));
         begin_ = memory_.get() - lowest;
     }
     char *begin() const {

@@ -16,7 +16,7 @@
 namespace volley {
 namespace {
 
-/// What the kernel calls an abstract socket that is bound without a name: a zero byte and five hexadecimal digits.
+/// The kernel names an abstract socket that is bound without a name with a zero byte and five hexadecimal digits.
 constexpr std::size_t digits = 5;
 constexpr socklen_t name_bytes = offsetof(sockaddr_un, sun_path) + 1 + digits;
 
@@ -90,8 +90,8 @@ bool Descriptors::sleep(const std::atomic<std::uint32_t> &wake, std::uint32_t se
 void Descriptors::wake_up(std::uint32_t number) {
     sockaddr_un name = name_of(number - 1);
     char byte = 0;
-    // If there is no room, there are bytes that the rank has not read yet: it is awake, or about to be. If there is
-    // nobody of that name, the rank has ended.
+    // If the socket has no room, the rank has bytes yet to read: it is awake, or about to be. If nobody has that name,
+    // the rank has ended.
     sendto(wake_up_.get(), &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL, reinterpret_cast<sockaddr *>(&name), name_bytes);
 }
 

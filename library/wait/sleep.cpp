@@ -28,12 +28,12 @@ std::int64_t now_ns() {
 /// A sleeper looks again this often even if nobody wakes it.
 constexpr timespec longest_sleep{.tv_sec = 0, .tv_nsec = 100'000'000};
 
-/// A waker may have delivered and not have come to wake yet, since others have its core. So long it is waited for
-/// before it is said to have forgotten.
+/// A waker may have delivered but not woken the sleeper yet, since others have its core. The sleeper gives it so long
+/// before it counts a lost wake-up.
 constexpr std::int64_t waker_is_late_ns = 200'000'000;
 
-// Spinning beyond some ten microseconds rarely ends in success (an answer that is under way arrives within
-// one), and a rank that waits a millisecond shall use no CPU.
+// Spinning beyond some ten microseconds rarely succeeds (an answer that is under way arrives within one), and a rank
+// that waits a millisecond should use no CPU.
 constexpr std::int64_t spin_ns = 50'000;
 constexpr std::int64_t yield_ns = 500'000;
 constexpr std::int64_t oversubscribed_yield_ns = 200'000;
@@ -43,7 +43,8 @@ void wake_futex(RankRecord &rank) {
     syscall(SYS_futex, &rank.wake, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
-/// A yield with nobody else to run is a system call of 0.2 to 0.4 us; with two switches between, 1.5 us and more.
+/// A yield takes 0.2 to 0.4 us, a mere system call, if nobody else is ready to run. With two context switches in
+/// between it takes 1.5 us and more.
 constexpr std::int64_t switch_ns = 600;
 
 } // namespace
@@ -61,7 +62,7 @@ void heavy_fence() {
 }
 
 void wake_sleepers(RankRecord &rank) {
-    // What the rank wrote before it announced its sleep is there: the name of its socket.
+    // What the rank wrote before it announced its sleep, such as the name of its socket, is visible after this fence.
     std::atomic_thread_fence(std::memory_order_acquire);
     wake_futex(rank);
     if (std::uint32_t number = rank.wake_up_socket.load(std::memory_order_relaxed)) [[unlikely]]
@@ -95,7 +96,7 @@ std::int64_t Wait::waited_ns() {
 }
 
 std::uint32_t Wait::announce_sleep() {
-    // Before `sleeping`: a wake-up after this line changes the word and so cannot be missed by futex_wait.
+    // Read before `sleeping` is raised: a wake-up after this line changes the word, so futex_wait cannot miss it.
     std::uint32_t seen = own_.wake.load(std::memory_order_acquire);
     own_.sleeping.fetch_add(1, std::memory_order_seq_cst);
     if (kind_ == FenceKind::global_barrier) heavy_fence();
@@ -106,11 +107,11 @@ bool Wait::sleep(std::uint32_t seen) {
     if (descriptors.in_use() && descriptors.take_turn()) {
         bool woken = descriptors.sleep(own_.wake, seen, longest_sleep);
         descriptors.end_turn();
-        // This thread may have what it waits for: another one has to watch the descriptors now.
+        // This thread may have what it waits for, so another thread has to watch the descriptors now.
         if (own_.sleeping.load(std::memory_order_relaxed) > 1) wake_futex(own_);
         return woken;
     }
-    // Not FUTEX_PRIVATE_FLAG: the waker may be another process with only the arena in common.
+    // FUTEX_PRIVATE_FLAG would be wrong: the waker may be another process with only the arena in common.
     long ended = syscall(SYS_futex, &own_.wake, FUTEX_WAIT, seen, &longest_sleep, nullptr, 0);
     return ended == 0 || errno != ETIMEDOUT;
 }

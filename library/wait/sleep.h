@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Waiting without burning a core: spin, then yield, then sleep; and waking a rank that sleeps.
+/// Waiting without burning a core (spin, then yield, then sleep), and waking a rank that sleeps.
 ///
-/// The classic error is the lost wake-up: the waiter looks (nothing there), the sender delivers and sees no
-/// sleeper, the waiter goes to sleep for ever. Two orders exclude it, if each side's store is visible before
-/// its load:
+/// The classic error is the lost wake-up: the waiter looks (nothing there), the sender delivers and sees no sleeper,
+/// the waiter goes to sleep for ever. Two orders exclude it, if each side's store is visible before its load:
 ///
 ///     waiter                          sender
 ///     sleeping = 1                    deliver (release store into a ring)
@@ -12,16 +11,17 @@
 ///     futex_wait(wake, seen before)
 ///
 /// A fence on the sender's side would cost every message some ten nanoseconds, so the waiter pays for both:
-/// membarrier(2) runs a full barrier on every CPU that executes one of our threads, and the sender's fence is
-/// one for the compiler only. Sleeping is rare and takes microseconds anyway. Where the kernel refuses
-/// membarrier (old kernels, seccomp), senders use a real fence. Each rank asks for itself: all get the same answer.
+/// membarrier(2) runs a full barrier on every CPU that executes one of our threads, and the sender's fence only
+/// restrains the compiler. Sleeping is rare and takes microseconds anyway. Where the kernel refuses membarrier (old
+/// kernels, seccomp), senders use a real fence. Each rank asks the kernel itself, and all get the same answer.
 /// sleep.pml models the protocol; sleep_test.cpp stresses it.
 ///
-/// A sleep has a time limit, though no wait depends on it: whoever changes what another may wait for wakes it. A
-/// sleeper whose time is up and that finds what it waits for, while nobody has changed its `wake`, has been forgotten
-/// by somebody: it counts that (RankRecord::lost_wake_ups), the program is told at its end, and a debug build stops.
+/// A sleep has a time limit, though no wait depends on it: whoever changes what another rank may wait for wakes that
+/// rank. If a sleeper's time is up and it finds what it waits for, while nobody has changed its `wake`, then a waker
+/// has forgotten it. It counts such lost wake-ups (RankRecord::lost_wake_ups), the program is told at its end, and a
+/// debug build stops.
 ///
-/// A rank to which messages come by sockets as well sleeps on these and on a socket that stands for the futex
+/// A rank that also gets messages through sockets sleeps on these, and on a socket that takes the place of the futex
 /// (wait/descriptors.h; descriptors.pml models it).
 #pragma once
 
@@ -40,16 +40,16 @@ enum class FenceKind : std::uint32_t {
     global_barrier = 2, ///< the waiter's MEMBARRIER_CMD_GLOBAL_EXPEDITED, which reaches all registered processes
 };
 
-/// The best kind this kernel grants, registered for the calling process. Call once per rank (or once per
+/// Returns the best kind this kernel grants, and registers the calling process for it. Call once per rank (or once per
 /// address space), before it sleeps or sends. The first call in an address space of several processes takes
-/// milliseconds: the launcher makes it before there are several.
+/// milliseconds, so the launcher makes it before there are several.
 FenceKind prepare_fences();
 
-/// A full fence on every core that runs a thread of a registered process, this one's included. Only where
-/// prepare_fences() has said global_barrier.
+/// A full fence on every core that runs a thread of a registered process, the caller's own included. Only to be called
+/// where prepare_fences() has returned global_barrier.
 void heavy_fence();
 
-/// After delivering, before may_sleep() is asked.
+/// A sender calls this after it has delivered, before it reads `sleeping`.
 inline void sender_fence(FenceKind kind) {
     if (kind == FenceKind::sender) [[unlikely]]
         std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -72,16 +72,17 @@ struct WaitPolicy {
     std::int64_t spin_until_ns;  ///< with a pause between looks
     std::int64_t yield_until_ns; ///< giving the core to others between looks; then sleep
 
-    /// With a core for every rank spinning is free and fastest. With more ranks than cores a spin only keeps
-    /// the awaited rank from running, so yield at once; and sleep soon, as every yield wakes a waiter in vain.
+    /// With a core for every rank, spinning is free and fastest. With more ranks than cores, a spin only keeps the
+    /// awaited rank from running, so a rank yields at once. It also sleeps soon, since every yield may run another
+    /// waiter in vain.
     static WaitPolicy for_job(std::uint32_t ranks_on_host, std::uint32_t cpus);
 };
 
-/// Whether others want this rank's core. With more ranks than cores a spin keeps another from running; where none is
-/// there to run, as where only two of many ranks have something to do, a yield is but a slow look.
+/// Tells whether others want this rank's core. With more ranks than cores, a spin may keep another rank from running.
+/// But if no other is ready to run, as when only two of many ranks have work, a yield is just a slow poll.
 ///
-/// Seen by how long yields take. One that comes back at once means little: the scheduler (EEVDF, since Linux 6.6) may
-/// choose the same process some times though another waits. Used by all threads of the rank.
+/// CoreWatch judges by how long yields take. A single yield that comes back at once means little: the scheduler (EEVDF,
+/// since Linux 6.6) may choose the same process several times though another waits. All threads of the rank use it.
 class CoreWatch {
   public:
     void yield();
@@ -90,7 +91,7 @@ class CoreWatch {
     }
 
   private:
-    static constexpr std::uint32_t yields_per_timed = 4; ///< as clocks cost, too
+    static constexpr std::uint32_t yields_per_timed = 4; ///< since reading the clock costs time, too
     static constexpr int at_once_if_free = 16;           ///< timed yields in a row
 
     std::atomic<std::uint32_t> yields_{0};
@@ -107,9 +108,9 @@ class Wait {
     Wait(RankRecord &own, const WaitPolicy &wait_policy, FenceKind kind)
         : own_(own), policy_(wait_policy), kind_(kind) {}
 
-    /// Lets some time pass. `ready` is asked again between announcing sleep and sleeping, and must see
-    /// everything that was delivered before; it may have side effects (it is the progress function).
-    /// `lock` (give_away, take_back, contended) is the waiting thread's to give to others meanwhile.
+    /// Lets some time pass. `ready` is called again between announcing sleep and sleeping. It must see everything that
+    /// was delivered before, and may have side effects (it is the progress function). `lock` (give_away, take_back,
+    /// contended) is held by the waiting thread, which lets others have it meanwhile.
     template <typename Ready, typename Lock> void step(Ready &&ready, Lock &lock) {
         bool others = lock.contended();
         if (++looks_ < looks_before_clock && !others) return spins() ? pause() : yield();
@@ -133,7 +134,7 @@ class Wait {
         own_.sleeping.fetch_sub(1, std::memory_order_relaxed);
     }
 
-    /// For the few microseconds another rank needs to finish what it has begun.
+    /// Waits the few microseconds that another rank needs to finish what it has begun.
     template <typename Ready> static void briefly(Ready &&ready) {
         for (int looks = 0; !ready(); looks++) {
             if (looks > 1000)
@@ -143,12 +144,12 @@ class Wait {
         }
     }
 
-    /// It is worth telling others that this rank waits.
+    /// The wait has lasted long enough that it is worth telling others about it.
     bool is_long() const {
         return looks_ >= looks_before_clock;
     }
 
-    /// Something arrived, though not what is waited for: it may be worth being impatient again.
+    /// Something arrived, though not what the rank waits for: it starts anew with spinning.
     void moved() {
         looks_ = 0;
         began_ns_ = 0;
@@ -156,7 +157,7 @@ class Wait {
 
   private:
     static constexpr int looks_before_clock = 64; ///< a clock read costs as much as several looks
-    static constexpr int looks_before_yield = 16; ///< with more ranks than cores, where this core is free
+    static constexpr int looks_before_yield = 16; ///< with more ranks than cores, if no other rank wants this core
 
     bool spins() const {
         return policy_.spin_until_ns > 0 || (core_watch.is_free() && looks_ % looks_before_yield != 0);
@@ -172,11 +173,11 @@ class Wait {
         core_watch.yield();
     }
     std::int64_t waited_ns();
-    /// Sets `sleeping`, makes that visible, and returns the value of `wake` from before.
+    /// Raises `sleeping`, makes that visible, and returns the value that `wake` had before.
     std::uint32_t announce_sleep();
     /// False if the time limit ended it.
     bool sleep(std::uint32_t seen);
-    /// What was waited for is there, and `wake` was `seen` when the time was up.
+    /// Called when a sleep has timed out with `wake` still `seen`, though what the rank waited for is there.
     void note_lost_wake_up(std::uint32_t seen);
 
     RankRecord &own_;

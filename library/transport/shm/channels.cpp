@@ -12,19 +12,19 @@
 namespace volley {
 namespace {
 
-/// So few have their rings' pages made at once. Made one by one as messages come, each holds up the message that needs
-/// it, and costs three times as much or more (on a virtual machine 2.2 us a page at once, 8 to 30 one by one); but with
-/// many ranks most of a ring is never used.
+/// With at most so many ranks, the pages of a ring are made all at once. Pages that are made one by one as messages
+/// come each delay a message, and cost three times as much or more (on a virtual machine 2.2 us a page at once, 8 to 30
+/// one by one). But with many ranks most of a ring is never used.
 constexpr int few_ranks = 8;
 
 /// So much of a ring of bytes stays in both cores' first-level caches, and goes from one to the other (Zen 4, half a
-/// ping-pong of 1 KiB: 0.24 us all over 64 KiB, 0.17 in these). How it is elsewhere has not been measured.
+/// ping-pong of 1 KiB: 0.24 us all over 64 KiB, 0.17 in these). Other processors have not been measured.
 constexpr std::uint32_t span_limit_where_lines_migrate = 8192;
 
-/// Where in its first page a ring may begin: after so many lines, and fewer.
+/// A ring may begin after 0 to 15 lines of its first page.
 constexpr std::size_t ring_places = 16;
 
-/// A hint: kernels before 5.14 refuse it.
+/// Makes pages present. This is a hint: kernels before 5.14 refuse it.
 void make_pages(void *start, std::size_t bytes) {
 #ifdef MADV_POPULATE_WRITE
     auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
@@ -40,8 +40,9 @@ void Channels::prepare() {
     place_ = processes[node.rank].place;
     ranks_ = static_cast<int>(node.arena->ranks);
     inbox_ = node.inbox(place_);
-    // 64 KiB of payload for a few ranks (a larger ring leaves the caches before it comes round), 4 KiB for hundreds:
-    // what all pairs take together stays below some tens of MiB, and only what is used is ever touched.
+    // A ring has 64 KiB of payload for a few ranks (a larger ring leaves the caches before it comes round), and 4 KiB
+    // for hundreds: all pairs together take less than some tens of MiB, and only the pages that are used are ever
+    // touched.
     auto crowd = std::bit_ceil(static_cast<std::uint32_t>(std::max(ranks_, 4)));
     bytes_ = std::clamp(524288u / crowd, 4096u, 65536u);
     if (auto limit = node.settings.eager_limit) bytes_ = std::max(bytes_, std::bit_ceil(4 * *limit));
@@ -61,7 +62,7 @@ void Channels::make_room() {
 bool Channels::make(ProcessIndex process) {
     const auto &[name, number, place, record, transport] = processes[process];
     if (transport != Transport::shm) return false;
-    // Blocks begin at pages: rings that are looked at in turns would all lie in the same few lines of a cache.
+    // Blocks begin at pages, so rings that are polled in turn would all lie in the same few lines of a cache.
     auto shift = static_cast<std::size_t>(place_ + place) % ring_places * cache_line;
     auto *block = static_cast<char *>(arena_allocate(shift + RingHead::footprint(slots_, bytes_, beside_)));
     if (!block) return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The rings from and to this rank, made on first use.
+/// The rings to and from this rank. The sender makes a ring on first use.
 #pragma once
 
 #include "transport/job_shared.h"
@@ -13,14 +13,14 @@ namespace volley {
 
 class Channels {
   public:
-    /// Once the table of processes is there. Ring sizes follow from the number of ranks on the host: all pairs may come
-    /// to talk.
+    /// Called once the table of processes is filled. Ring sizes depend on the number of ranks on the host, since all
+    /// pairs may come to talk.
     void prepare();
-    /// For processes that have been entered in the table.
+    /// Makes room for processes that have been added to the table.
     void make_room();
 
-    /// Makes the ring to a process, if need be. False if the arena is used up, or another transport carries messages
-    /// to that process.
+    /// Makes the ring to a process, if there is none yet. False if the arena is used up, or if another transport
+    /// carries messages to that process.
     bool reach(ProcessIndex process) {
         return senders_[static_cast<std::size_t>(process)].exists() || make(process);
     }
@@ -29,7 +29,7 @@ class Channels {
         return senders_[static_cast<std::size_t>(process)];
     }
 
-    /// The same, or nullptr if none has been made.
+    /// The ring to a process, or nullptr if none has been made.
     RingSender *known_to(ProcessIndex process) {
         RingSender &sender = senders_[static_cast<std::size_t>(process)];
         return sender.exists() ? &sender : nullptr;
@@ -37,16 +37,16 @@ class Channels {
 
     /// What became of a message that has arrived.
     enum class Handled : std::uint8_t {
-        received, ///< it was waited for
-        kept,     ///< nobody waits for it yet; its slot is free
-        left,     ///< the same, but it stays in the ring
+        received, ///< a receive has taken it
+        kept,     ///< no receive is posted for it yet; it was copied, and its slot is free
+        left,     ///< no receive is posted for it yet; it stays in the ring
     };
 
-    /// Calls `handle(sender, receiver, slot, may_leave)` for messages that have arrived, which
-    /// releases the slot; at most a few of each ring, so that none starves. True if there were any.
+    /// Calls `handle(sender, receiver, slot, may_leave)` for messages that have arrived, at most a few of each ring, so
+    /// that none starves. `handle` releases the slot. True if there were any messages.
     ///
-    /// may_leave: the ring has given something that was waited for. The caller will likely go on now, and what comes
-    /// behind is better taken by the receive that is to follow than kept for it, which copies it twice.
+    /// may_leave: the ring has just yielded a message that a receive waited for, so the caller will likely return. A
+    /// message behind it had better wait in the ring for the next receive: keeping it would copy it twice.
     template <class Handle> bool poll(Handle &&handle) {
         if (inbox_->rings.load(std::memory_order_acquire) != known_) [[unlikely]]
             discover();
@@ -82,7 +82,7 @@ class Channels {
 
     Inbox *inbox_ = nullptr;
     std::int32_t place_ = 0;
-    int ranks_ = 0; ///< of the node
+    int ranks_ = 0; ///< on the node
     std::uint32_t slots_ = 0, bytes_ = 0, beside_ = 0;
     std::uint32_t known_ = 0;
     std::vector<RingSender> senders_; ///< by process

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Blocks of the arena for messages of this rank that wait there: those it has handed out are counted. A block may go
-/// over to the rank that has read it.
+/// Blocks of the arena for this rank's messages that wait there. The heap counts the bytes it has handed out. The rank
+/// that has read a block may keep it.
 #pragma once
 
 #include "arena/block_cache.h"
@@ -27,12 +27,12 @@ class ArenaHeap {
     void forget(std::size_t bytes) {
         in_use_ -= bytes;
     }
-    /// Keeps a block that another rank's allocate(bytes) gave: it is the next to be handed out. Precondition: that one
-    /// forgets it, and bytes <= keeps_pages.
+    /// Keeps a block that another rank's allocate(bytes) gave: it is the next to be handed out. Precondition: the other
+    /// rank forgets it, and bytes <= keeps_pages.
     static void adopt(void *block, std::size_t bytes) {
         arena_release(block, bytes);
     }
-    /// Up to here blocks stay with the rank that has released them, and so keep their pages.
+    /// Blocks up to this size stay with the rank that has released them, and so keep their pages.
     static constexpr std::size_t keeps_pages = BlockCache::largest;
     /// Bytes handed out at present.
     std::size_t in_use() const {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Whether messages of middling size had better stay in the sender's buffer until the receiver copies them.
+/// Decides whether messages of middling size stay in the sender's buffer until the receiver copies them.
 ///
-/// Through the ring they are copied twice, but the buffer stays in its core's cache. Left in place they are copied
-/// once, and the receiver takes the buffer's lines: if the program writes it before it sends it again, as most do, it
-/// waits for them. Half a ping-pong of 4 KiB, Xeon (bench/messages.cpp "kept", with VOLLEY_EAGER_LIMIT 8192 and 1024):
-/// 0.98 us through the ring and 0.53 in place; if every line is written and read in each round ("written"), 1.08 and
-/// 1.73. Which it is depends on the program, so it is tried out.
+/// A message through the ring is copied twice, but the buffer stays in its core's cache. A message left in place is
+/// copied once, but the receiver takes the buffer's lines away: if the program writes the buffer before it sends it
+/// again, as most programs do, it waits for those lines. Half a ping-pong of 4 KiB, Xeon (bench/messages.cpp "kept",
+/// with VOLLEY_EAGER_LIMIT 8192 and 1024): 0.98 us through the ring and 0.53 in place; if every line is written and
+/// read in each round ("written"), 1.08 and 1.73. Which is faster depends on the program, so the sender tries both.
 #pragma once
 
 #include "wait/clock.h"
@@ -16,17 +16,17 @@
 
 namespace volley {
 
-/// Such messages: smaller ones always go through the ring, larger ones never.
+/// Only messages above this size are tried. Smaller ones always go through the ring.
 inline constexpr std::size_t in_place_above_bytes = 1024;
 
-/// The sender's side, of one ring.
+/// The sender's side, one per ring.
 class InPlace {
   public:
-    /// The next such message is to stay.
+    /// Whether the next message stays in the sender's buffer.
     bool stays() const {
         return good_ || until_next_round_ <= tries;
     }
-    /// One more is on its way. Large ones count for several: there are fewer of them.
+    /// Counts one more message that was sent. A large one counts for several, since there are fewer of them.
     void count(std::size_t bytes) {
         if (good_) return;
         if (until_next_round_ > tries)
@@ -34,16 +34,17 @@ class InPlace {
         else if (--until_next_round_ == 0)
             end_round();
     }
-    /// The peer tries now. If it is about time, it is done together.
+    /// The peer is trying now. If the next round of tries is due soon here, it begins now, so that both try together.
     void join() {
         if (!good_ && until_next_round_ <= interval_ / 2) until_next_round_ = std::min(until_next_round_, tries);
     }
-    /// This one that stays is to be watched. Not all, as that takes time of its own.
+    /// Whether to watch this message, which stays. Watching every message would cost time, so only some are watched
+    /// once staying has proved good.
     bool is_watched() {
         return !good_ || ++stayed_ % 4 == 0;
     }
-    /// How it was with one that was watched: `quick` if the receiver came soon, and had the data in its own cache
-    /// already.
+    /// Takes the result of a watched message: `quick` if the receiver came soon and already had the data in its own
+    /// cache.
     void learn(bool quick) {
         if (quick) {
             good_ = true;
@@ -53,7 +54,8 @@ class InPlace {
             until_next_round_ = interval_;
         }
     }
-    /// The receiver of one that stayed did not come while the sender waited. That costs many times what staying saves.
+    /// The receiver of a message that stayed did not come while the sender waited. That costs many times what staying
+    /// saves.
     void late() {
         good_ = false;
         misses_ = 0;
@@ -66,8 +68,8 @@ class InPlace {
         until_next_round_ = interval_;
     }
 
-    static constexpr int tries = 6;               ///< the first ones find lines as they were written long ago
-    static constexpr int longest_interval = 4096; ///< messages: so rarely that tries cost nothing
+    static constexpr int tries = 6; ///< several, since the first ones find lines as they were written long ago
+    static constexpr int longest_interval = 4096; ///< in messages; so rare that tries cost nothing
     static constexpr std::size_t bytes_per_count = 16384;
 
     bool good_ = false;
@@ -82,7 +84,7 @@ class LinePace {
   public:
     explicit LinePace(std::uint64_t percent) : percent_(percent) {}
 
-    /// Calls `copy` and notes how long it took.
+    /// Calls `copy`, and times some of the calls.
     template <class Copy> void watch(std::int64_t bytes, Copy &&copy) {
         if (++copies_ % copies_per_sample != 0) return copy();
         std::uint64_t began = clock_ticks();
@@ -90,7 +92,8 @@ class LinePace {
         std::uint64_t now = pace(bytes, began);
         ticks_per_kib_ = ticks_per_kib_ == 0 ? now : (3 * ticks_per_kib_ + std::min(now, 2 * ticks_per_kib_)) / 4;
     }
-    /// Calls `copy`; true if it took less than `percent` of what lines that another core has written would have.
+    /// Calls `copy`. True if it took less than `percent` of the time that lines which another core has just written
+    /// would have taken.
     template <class Copy> bool is_quick(std::int64_t bytes, Copy &&copy) {
         std::uint64_t began = clock_ticks();
         copy();

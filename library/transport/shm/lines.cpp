@@ -5,8 +5,8 @@ namespace volley {
 
 #if defined(__x86_64__)
 
-/// In long words, since a core has room for so many stores only, and each line's wait for one another (64 KiB written
-/// by a peer: 2.4 us; with words of 16 bytes 3.1, with memcpy and reclaim() after it 2.8).
+/// Uses long words, since a core has room for only so many stores, and the stores to each line wait for one another (64
+/// KiB written by a peer: 2.4 us; with words of 16 bytes 3.1, with memcpy and reclaim() after it 2.8).
 [[gnu::target("avx2")]] void copy_and_reclaim_lines(void *to, unsigned char *from, std::size_t size) {
     using Word [[gnu::vector_size(32)]] = long long;
     auto *target = static_cast<unsigned char *>(to);

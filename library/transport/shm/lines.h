@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What one core can tell the caches about lines that go back and forth between it and another. Hints: data and order
-/// are the same without them.
+/// Hints to the caches about lines that go back and forth between two cores. Data and order are the same without them.
 #pragma once
 
 #include "boot/cpus.h"
@@ -11,8 +10,8 @@
 
 namespace volley {
 
-/// Where lines migrate (boot/cpus.h): writes something into each line of memory that a peer has written, this rank has
-/// read, and the peer is to write next. Before that, as the room is still this rank's.
+/// Where lines migrate (boot/cpus.h): writes into each line of memory that a peer has written, this rank has read, and
+/// the peer is to write next. The caller does so before it gives the room back, while the room is still this rank's.
 inline void reclaim(unsigned char *data, std::size_t size) {
     if (!lines_migrate) return;
     for (std::size_t at = 0; at < size; at += cache_line) *const_cast<volatile unsigned char *>(data + at) = 0;
@@ -20,7 +19,7 @@ inline void reclaim(unsigned char *data, std::size_t size) {
 
 void copy_and_reclaim_lines(void *to, unsigned char *from, std::size_t size);
 
-/// Copies out of such memory, and takes it over.
+/// Copies out of such memory, and reclaims its lines.
 inline void copy_and_reclaim(void *to, unsigned char *from, std::size_t size) {
     if (lines_migrate)
         copy_and_reclaim_lines(to, from, size);
@@ -28,13 +27,13 @@ inline void copy_and_reclaim(void *to, unsigned char *from, std::size_t size) {
         std::memcpy(to, from, size);
 }
 
-/// Data up to here gain by being handed down (bench/messages.cpp: messages of 64 B to 512 B take 0.75 of the time, 1
-/// KiB 0.9).
+/// Data up to this size gain from demote() (bench/messages.cpp: messages of 64 B to 512 B take 0.75 of the time, 1 KiB
+/// 0.9).
 inline constexpr std::size_t most_demoted = 1024;
 
-/// Pushes written lines down into the cache the cores share (CLDEMOTE; processors without it do nothing), where another
-/// core finds them sooner than in this one's own. Only for a few lines: each costs its core as much as it saves there.
-/// Where both run on one core, it has them further away then.
+/// Pushes written lines down into the cache the cores share (CLDEMOTE; processors without it do nothing). Another core
+/// finds them there sooner than in this core's own cache. This pays only for a few lines: each costs this core as much
+/// as it saves the other. If both ranks run on one core, the lines are then farther away for both.
 inline void demote(const void *data, std::size_t size) {
 #if defined(__x86_64__)
     const auto *bytes = static_cast<const char *>(data);

@@ -16,13 +16,13 @@ SharedMemory shared_memory;
 
 namespace {
 
-/// Larger ones are taken out of the ring and kept though the next receive would take them: a receiver so close behind
-/// the sender takes the lines away that it writes (blocking sends and receives in a row, both with a core: kept, 128 /
-/// 384 / 512 / 1,024 bytes take 94 / 116 / 112 / 290 ns; left 53 / 116 / 133 / 320).
+/// Unexpected messages above this size are taken out of the ring and kept, though the next receive would take them: a
+/// receiver so close behind the sender takes away the lines that the sender writes (blocking sends and receives in a
+/// row, both with a core: kept, 128 / 384 / 512 / 1,024 bytes take 94 / 116 / 112 / 290 ns; left 53 / 116 / 133 / 320).
 constexpr Count most_left_bytes = 384;
 
-/// Out of a ring (`migrates` is lines_migrate) or a block of the arena (blocks_migrate), which the sender is to write
-/// again.
+/// Copies out of a ring (`migrates` is lines_migrate) or a block of the arena (blocks_migrate), which the sender is to
+/// write again.
 void copy_and_hand_back(void *to, unsigned char *from, std::size_t size, bool migrates) {
     if (!migrates || size <= reclaimed_later)
         std::memcpy(to, from, size);
@@ -30,7 +30,7 @@ void copy_and_hand_back(void *to, unsigned char *from, std::size_t size, bool mi
         copy_and_reclaim(to, from, size);
 }
 
-/// Bytes [from, to) of a message, which lie there until they have been read.
+/// Copies bytes [from, to) of a message to where the receive wants them.
 void copy_out(unsigned char *data, const Receive &receive, Count from, Count to, bool migrates) {
     auto size = static_cast<std::size_t>(to - from);
     if (receive.contiguous) {
@@ -45,18 +45,18 @@ ProcessIndex sender_of(const Rendezvous &rendezvous) {
     return processes.at_place(rendezvous.sender);
 }
 
-/// A sender may wait for the room.
+/// Gives the slot's room back, and wakes the sender if it may wait for room.
 void give_back(ProcessIndex sender, RingReceiver &ring, Slot *slot) {
     if (ring.release(slot)) [[unlikely]]
         node.wake_rank(sender);
 }
 
-/// It does not go through the ring, or only where that is set.
+/// Whether a message of that size does not go through the ring, unless a setting says so.
 bool is_pipelined(Count bytes) {
     return bytes > node.settings.eager_limit_to(true);
 }
 
-/// Tells the sender where the data goes. From here on it helps to bring it there: it has nothing else to do.
+/// Tells the sender where the data goes. The sender helps to copy from here on, since it has nothing else to do.
 void share(Rendezvous &rendezvous, const Receive &receive, Count bytes) {
     TypedBuffer destination = receive.destination();
     rendezvous.to_address = reinterpret_cast<std::uint64_t>(destination.address);
@@ -76,13 +76,13 @@ void copy_together(Rendezvous &rendezvous, const Receive &receive, Count bytes) 
             copy_piece(source, destination, from, to);
             return true;
         });
-    // `copied` counts what the sender has brought; the rest was ours.
+    // `copied` counts what the sender has copied; this side has copied the rest.
     Wait::briefly([&] { return rendezvous.copied.load(std::memory_order_acquire) == bytes - mine; });
 }
 
-/// So long a message waits for a sender that is to stream it, before the kernel is asked to read it: one that waits in
-/// MPI needs a few microseconds for each of those it streams. The receiver itself still looks then: it has not begun
-/// to sleep (wait/sleep.cpp).
+/// A receiver waits so long for a sender that is to stream a message before it asks the kernel to read the rest. A
+/// sender that waits in MPI needs a few microseconds for each message it streams. The receiver still polls at that
+/// time: it does not sleep yet (wait/sleep.cpp).
 constexpr std::uint64_t patience_ns = 50'000;
 
 } // namespace
@@ -119,7 +119,7 @@ Channels::Handled SharedMemory::arrive(ProcessIndex sender, RingReceiver &ring, 
     return Channels::Handled::kept;
 }
 
-/// A message that is in the ring, or was kept until its receive came.
+/// Delivers a message that is in the ring, or was kept until its receive came.
 void SharedMemory::deliver(Receive &receive, int source, int tag, unsigned char *payload, Count bytes) {
     bytes = accept(receive, source, tag, bytes);
     if (bytes > 0) // without data there is no address
@@ -155,7 +155,8 @@ bool SharedMemory::fetch(Receive &receive, int source, int tag, Rendezvous &rend
     bool readable = sender == node.rank || node.may_dereference(sender);
     bool together = rendezvous.waits && sender != node.rank && !node.oversubscribed();
     if (!readable && bytes > 0) {
-        // Two copies by two cores, through lines that both have in their caches, take less time than one by the kernel.
+        // Two copies by two cores, through lines that both have in their caches, take less time than one copy by the
+        // kernel.
         bool may_stream = !node.oversubscribed() && rendezvous.notifies == 0;
         if (!may_stream && read_process(rendezvous, receive, 0)) {
             release(rendezvous);
@@ -183,7 +184,7 @@ bool SharedMemory::fetch(Receive &receive, int source, int tag, Rendezvous &rend
     return true;
 }
 
-/// Copies a message out of the arena, as far as its sender has come by now, until all is here.
+/// Copies a message out of the arena, following its sender until all is here.
 void SharedMemory::follow(Rendezvous &rendezvous, const Receive &receive, Count bytes) {
     bool moving = true;
     for (Count from = 0, there; moving || from < bytes; from = there) {
@@ -197,9 +198,9 @@ void SharedMemory::follow(Rendezvous &rendezvous, const Receive &receive, Count 
     }
 }
 
-/// Where lines migrate, those of the block are at this rank's core now: what it sends next goes there without waiting
-/// for them, and they cross over once per message, not twice. Neither of two ranks has more than one block of the
-/// other's too many.
+/// Keeps the block of a message for what this rank sends next. Where lines migrate, the block's lines are now at this
+/// rank's core, so writing to it need not wait for them, and they cross over once per message, not twice. Of two ranks,
+/// neither has more than one surplus block of the other's.
 void SharedMemory::keep_block(Rendezvous &rendezvous) {
     auto bytes = static_cast<std::size_t>(rendezvous.bytes);
     ProcessIndex sender = sender_of(rendezvous);
@@ -219,16 +220,16 @@ LinePace &SharedMemory::pace_of(Count bytes) {
     return is_pipelined(bytes) ? pipeline_pace_ : ring_pace_;
 }
 
-/// Whether its sender may go by how quick it was that a message stayed in its buffer.
+/// Whether the sender may judge by how quick it was to leave the message in its buffer.
 bool SharedMemory::may_judge(const Rendezvous &rendezvous) {
     if (!is_pipelined(rendezvous.bytes)) return true;
     RingSender *back = channels.known_to(sender_of(rendezvous));
     return !back || back->join_trial();
 }
 
-/// Hands the rendezvous to its sender: done for good, or because something is wanted of it.
+/// Hands the rendezvous to its sender: it is done, or the receiver wants something of the sender.
 void SharedMemory::hand_over(Rendezvous &rendezvous, RendezvousState state) {
-    ProcessIndex sender = sender_of(rendezvous); // it is given out again once its state is stored
+    ProcessIndex sender = sender_of(rendezvous); // the sender may reuse the rendezvous once its state is stored
     if (rendezvous.notifies) {
         rendezvous.state.store(state, std::memory_order_relaxed);
         std::atomic<std::uint64_t> &first = node.inbox(processes[sender].place)->attention;
@@ -241,13 +242,13 @@ void SharedMemory::hand_over(Rendezvous &rendezvous, RendezvousState state) {
     node.wake_rank(sender);
 }
 
-/// The last touch.
+/// Hands the rendezvous back for good. The receiver must not touch it afterwards.
 void SharedMemory::release(Rendezvous &rendezvous) {
     hand_over(rendezvous, RendezvousState::done);
 }
 
-/// From byte `from` on out of the sender's memory by the kernel. False if it may not be read, or lies there by a plan,
-/// which means nothing here.
+/// Lets the kernel read the message out of the sender's memory, from byte `from` on. False if the sender's memory may
+/// not be read, or if the data lies there by a plan, which means nothing in this process.
 bool SharedMemory::read_process(const Rendezvous &rendezvous, const Receive &receive, Count from) {
     if (cma_refused_ || rendezvous.plan != 0) return false;
     pid_t pid = processes[sender_of(rendezvous)].record->program.load(std::memory_order_relaxed);
@@ -264,7 +265,7 @@ bool SharedMemory::read_process(const Rendezvous &rendezvous, const Receive &rec
         ssize_t got = process_vm_readv(pid, local.data(), static_cast<unsigned long>(pieces), &remote, 1, 0);
         if (got <= 0) {
             if (got < 0 && errno == EINTR) continue;
-            // Not allowed (Yama, seccomp, containers), or memory the kernel cannot read this way.
+            // The kernel does not allow it (Yama, seccomp, containers), or cannot read this memory this way.
             if (errno == EPERM || errno == ENOSYS) {
                 cma_refused_ = true;
                 node.inbox(node.place())->refuses_cma.store(1, std::memory_order_relaxed);
@@ -276,7 +277,7 @@ bool SharedMemory::read_process(const Rendezvous &rendezvous, const Receive &rec
     return true;
 }
 
-/// As far as its sender has come; true if it moved.
+/// Copies out of the block as far as the sender has filled it; true if anything moved.
 bool SharedMemory::take_from_stream(Rendezvous &rendezvous, const Receive &receive) {
     Count from = rendezvous.copied.load(std::memory_order_relaxed);
     Count there = std::min(
@@ -292,8 +293,8 @@ bool SharedMemory::take_from_stream(Rendezvous &rendezvous, const Receive &recei
     return true;
 }
 
-/// Its sender does not bring it, since it is not in MPI or has other things to do: the kernel reads the rest. False if
-/// that is not allowed, or the sender is here now.
+/// Lets the kernel read the rest of a message whose sender does not stream it, since it is not in MPI or has other
+/// things to do. False if that is not allowed, or if the sender has gone on meanwhile.
 bool SharedMemory::read_rest(Rendezvous &rendezvous, const Receive &receive) {
     if (cma_refused_ || rendezvous.plan != 0) return false;
     RendezvousState before = RendezvousState::wanted;
@@ -346,7 +347,7 @@ bool SharedMemory::progress() {
     moved |= heed_attention();
     if (!fetches_.empty()) [[unlikely]]
         moved |= continue_fetches();
-    // Nothing to do: time to prepare the next message.
+    // There is nothing else to do, so prepare the next message.
     if (!moved && last_used_ && !last_used_->prefetch_some(prefetched_when_idle)) last_used_ = nullptr;
     return moved;
 }

@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// A ring from one rank to another: single producer, single consumer, wait-free on both sides.
 ///
-/// A message's envelope and up to 40 bytes of payload fill one slot of one cache line, so a small message is
-/// one line moving from core to core. A slot is full when its `turn` is that of its position: the sender writes
-/// everything else first and `turn` last (release), the receiver looks at `turn` only (acquire). No index is
-/// shared on this path, and no instruction locks the bus. Longer payloads lie beside it, where the next slots would be
-/// (caches that fetch a line tend to fetch the next one, too), or in a second ring of bytes, named by the slot; they
-/// become visible with it.
+/// A message's envelope and up to 40 bytes of payload fill one slot of one cache line, so a small message is one line
+/// moving from core to core. A slot is full when its `turn` is that of its position: the sender writes everything else
+/// first and `turn` last (release), and the receiver polls only `turn` (acquire). No index is shared on this path, and
+/// no instruction locks the bus. A longer payload lies beside its slot, where the next slots would be (caches that
+/// fetch a line tend to fetch the next one, too), or in a second ring of bytes, at a position that the slot names. It
+/// becomes visible with the slot.
 ///
-/// What lies beside a slot may look like turns, so the receiver clears the turn of each position that held payload
-/// before it gives the room back. A turn is never 0.
+/// Payload beside a slot may look like turns, so the receiver clears the turn of each position that held payload before
+/// it gives the room back. A turn is never 0.
 ///
-/// Room is given back by two counters that the receiver writes and the sender reads only when the room it
-/// knows of is used up; the receiver publishes them a quarter of a ring at a time, since each publication
-/// takes the sender's copy of that line away.
+/// The receiver gives room back through two counters. The sender reads them only when the room it knows of is used up.
+/// The receiver publishes them a quarter of a ring at a time, since each publication takes the sender's copy of that
+/// line away.
 ///
-/// After FastForward (Giacomoni, Moseley, Vachharajani 2008: data as flag) and rigtorp's SPSCQueue (cached
-/// index of the other side). Costs per message: sender 2 stores and the payload, receiver 1 load per look.
+/// After FastForward (Giacomoni, Moseley, Vachharajani 2008: data as flag) and rigtorp's SPSCQueue (cached index of the
+/// other side). Costs per message: the sender makes 2 stores and writes the payload, the receiver makes 1 load per
+/// poll.
 ///
-/// Plain data in the arena; either side may be in any rank of the host. Positions are 64 bits and never wrap;
-/// a turn holds 31 bits of them, which repeat only after 2^31 positions, when a slot's has been rewritten since.
+/// A ring is plain data in the arena; either side may be any rank of the host. Positions have 64 bits and never wrap. A
+/// turn holds 31 bits of a position; they repeat only after 2^31 positions, when the slot has long been rewritten.
 #pragma once
 
 #include "boot/job.h"
@@ -36,32 +37,33 @@
 
 namespace volley {
 
-/// So many slots ahead the sender asks for a line: it is to be back from the receiver when its turn comes. Stores wait
-/// for their lines one after the other, and the core has room for those of two or three messages only (windows of 64
-/// MPI_Isend and MPI_Irecv of 8 bytes: 128 ns per message without, 72 with). Nearer ones the receiver is looking at.
-/// Not where lines migrate: there windows are as fast without, and half a ping-pong takes 0.29 us instead of 0.30.
+/// The sender prefetches the line of the slot so far ahead, so that the line is back from the receiver when its turn
+/// comes. Stores wait for their lines one after the other, and the core has room for the stores of only two or three
+/// messages (windows of 64 MPI_Isend and MPI_Irecv of 8 bytes: 128 ns per message without, 72 with). The receiver is
+/// polling the nearer slots. Where lines migrate the sender does not prefetch: there windows are as fast without, and
+/// half a ping-pong takes 0.29 us instead of 0.30.
 inline constexpr std::uint64_t slots_prefetched_ahead = 4;
 
 /// What a slot says of its message; the values are part of the layout.
 enum class MessageKind : std::uint8_t {
     eager = 1,   ///< the payload is here: in the slot, or in the ring of bytes
-    request = 2, ///< only announced: the payload is where the Rendezvous says
+    request = 2, ///< a request to send: the payload is where the Rendezvous says
     beside = 3,  ///< the payload is here: behind the slot
 };
 
 inline constexpr std::size_t inline_bytes = 40;
 
-/// How much of the next payload's room is owned ahead (transport/shm/lines.h) at once, and at a time while the rank
-/// waits. A core has some sixteen places for lines under way; with more than these, what it wants to read meanwhile has
-/// to wait (bench/messages.cpp: all at once, 1 KiB takes 0.42 us instead of 0.38, and exchanged by both 0.80 instead of
-/// 0.60).
+/// How much of the next payload's room the sender prefetches for writing (transport/shm/lines.h): so much when it has
+/// sent a message, and so much at a time while the rank waits. A core has some sixteen places for lines under way; with
+/// more prefetches than these, what the core wants to read meanwhile has to wait (bench/messages.cpp: all at once, 1
+/// KiB takes 0.42 us instead of 0.38, and exchanged by both 0.80 instead of 0.60).
 inline constexpr std::size_t prefetched_when_sent = 2 * cache_line;
 inline constexpr std::size_t prefetched_when_idle = 8 * cache_line;
 
-/// Payloads up to there may lie beside their slot, and their room is tidied when the receiver waits or has its next
-/// message, so that what it sends first need not wait for these lines (Zen 4, half a ping-pong of 64 B: 0.111 us
-/// instead of 0.136, of 512 B 0.145 instead of 0.161). Larger ones are taken over while they are copied; beside their
-/// slots they would use up the ring (streams of 1 KiB: 160 ns a message instead of 130).
+/// Payloads up to this size may lie beside their slot. The receiver reclaims their room only when it waits or has its
+/// next message, so that what it sends first need not wait for these lines (Zen 4, half a ping-pong of 64 B: 0.111 us
+/// instead of 0.136, of 512 B 0.145 instead of 0.161). The receiver reclaims the lines of larger payloads while it
+/// copies them; beside their slots these would use up the ring (streams of 1 KiB: 160 ns a message instead of 130).
 inline constexpr std::size_t reclaimed_later = 512;
 
 struct alignas(cache_line) Slot {
@@ -69,14 +71,14 @@ struct alignas(cache_line) Slot {
     std::int32_t tag;
     std::uint32_t context; ///< communicator's context number
     std::int32_t source;   ///< sender's rank in that communicator
-    /// Kind (low 8 bits) and bytes of the whole message. One word, written at once: with bit fields the compiler may
-    /// read the line before it writes, which costs a small message a third of its time.
+    /// Kind (low 8 bits) and bytes of the whole message. It is one word, written at once: with bit fields the compiler
+    /// may read the line before it writes it, which costs a small message a third of its time.
     std::uint64_t kind_and_bytes;
     union {
         std::array<unsigned char, inline_bytes> payload;
         std::uint64_t payload_position; ///< in the ring of bytes, for eager messages above inline_bytes
         struct {
-            std::uint64_t address;    ///< where the sender's data begins; a hint
+            std::uint64_t address;    ///< a hint: where the sender's data begins
             std::uint64_t rendezvous; ///< offset in the arena of the Rendezvous (transport/shm/rendezvous.h)
         } request;
     };
@@ -108,22 +110,23 @@ static_assert(static_cast<std::uint64_t>(largest_message) == ~std::uint64_t{0} >
 struct alignas(cache_line) RingHead {
     std::uint32_t slots; ///< a power of two
     std::uint32_t bytes; ///< of the second ring, a multiple of cache_line and a power of two
-    /// Of the second ring no more than this is used as long as the receiver is close behind the sender.
+    /// The sender uses no more than this of the second ring as long as the receiver is close behind.
     std::uint32_t span_limit;
-    /// Payloads up to there may lie beside their slots; whole cache lines, of no more than a quarter of the slots.
+    /// Payloads up to this size may lie beside their slots: whole cache lines, of no more than a quarter of the slots.
     std::uint32_t beside;
-    /// Positions up to which the receiver has given room back; written by it alone.
+    /// Positions up to which the receiver has given room back; only the receiver writes them.
     alignas(cache_line) std::atomic<std::uint64_t> slots_free_until;
     std::atomic<std::uint64_t> bytes_free_until;
-    /// Up to which position the receiver has taken messages out, for those who look from outside; a line the sender
-    /// never reads.
+    /// The position up to which the receiver has taken messages out, for introspection. The sender never reads this
+    /// line.
     alignas(cache_line) std::atomic<std::uint64_t> taken;
 
     Slot *slot(std::uint64_t position) {
         return reinterpret_cast<Slot *>(this + 1) + (position & (slots - 1));
     }
     unsigned char *payload(std::uint64_t position) {
-        // What lies beside the last slot goes on behind it: the slots at the beginning that belong to it stay unused.
+        // Payload beside the last slot continues behind it; the slots at the ring's beginning that belong to it stay
+        // unused.
         auto *behind = reinterpret_cast<unsigned char *>(reinterpret_cast<Slot *>(this + 1) + slots) + beside;
         return behind + (position & (bytes - 1));
     }
@@ -147,7 +150,7 @@ static_assert(sizeof(RingHead) == 3 * cache_line);
 /// The sending end, in the sender's private memory.
 class RingSender {
   public:
-    /// `eager_limit`: no larger message is to be sent so; `apart`: the receiver runs on another core.
+    /// `eager_limit`: larger messages do not go through the ring. `apart`: the receiver runs on another core.
     explicit RingSender(RingHead *ring = nullptr, std::uint32_t eager_limit = ~0u, bool apart = true)
         : ring_(ring), eager_limit_(ring ? std::min(eager_limit, ring->bytes / 4) : 0), copied_limit_(eager_limit_),
           apart_(apart), beside_(ring ? ring->beside : 0), span_limit_(ring ? ring->span_limit : 0) {}
@@ -160,34 +163,36 @@ class RingSender {
     std::size_t eager_limit() const {
         return eager_limit_;
     }
-    /// A message of that size is to go through the ring now.
+    /// Whether a message of that size is to go through the ring now.
     bool takes(std::size_t size) const {
         return size <= eager_limit_ && !stays(size);
     }
-    /// It is to be copied to where both ranks can reach it, though the ring does not take it.
+    /// Whether a message of that size, too large for the ring, is to be copied through the arena (pipelined).
     bool pipelines(std::size_t size) const {
         return size > eager_limit_ && size <= copied_limit_ && !stays(size);
     }
-    /// From now on, messages up to there are.
+    /// From now on, messages up to `limit` are pipelined.
     void pipeline_up_to(std::uint32_t limit) {
         copied_limit_ = std::max(eager_limit_, limit);
     }
-    /// It may be copied or stay in the sender's buffer, whichever is found to be quicker.
+    /// Whether the sender tries both ways for a message of that size: copying it, and leaving it in the sender's
+    /// buffer.
     bool is_tried(std::size_t size) const {
         return learns_ && size > in_place_above_bytes && size <= copied_limit_;
     }
-    /// From now on: both sides have a core each, and the receiver may read that buffer.
+    /// From now on the sender tries both ways. Precondition: both sides have a core each, and the receiver may read the
+    /// sender's buffer.
     void try_in_place() {
         learns_ = true;
     }
-    /// What became of the last message that the ring did not take.
+    /// Notes whether the last message that the ring did not take was pipelined.
     void has_pipelined(bool pipelined) {
         has_pipelined_ = pipelined;
     }
-    /// The peer tries messages that stay in its buffer. True if it may go by how quick they are: where one side
-    /// pipelines and the other does not, the buffer that a message comes into has been read by who sent it, if it is
-    /// the one that was sent before, and so the pipelined messages pay for what is won (256 KiB: 33 us back and forth,
-    /// where both ways alike take 18 or 21).
+    /// The peer is trying messages that stay in its buffer, so this rank joins if its own tries are due soon. True if
+    /// the peer may judge by how quick they are. Results mislead while one side pipelines and the other does not: if a
+    /// rank receives into the buffer it has sent, that buffer has been read by its peer, and the pipelined messages pay
+    /// for what the others gain (256 KiB: 33 us back and forth, where both ways alike take 18 or 21).
     bool join_trial() {
         in_place_.join();
         return !has_pipelined_;
@@ -203,11 +208,12 @@ class RingSender {
         if (is_tried(size)) in_place_.late();
         receiver_is_late_ = true;
     }
-    /// It came.
+    /// The receiver came while the sender waited.
     void in_time() {
         receiver_is_late_ = false;
     }
-    /// It is not worth waiting for it long: it was late the last time. Now and then it is given another chance.
+    /// Whether it is not worth waiting long for the receiver, since it was late the last time. Now and then it gets
+    /// another chance.
     bool expects_delay() {
         return receiver_is_late_ && ++expected_ % expected_per_chance != 0;
     }
@@ -223,7 +229,7 @@ class RingSender {
         });
     }
 
-    /// The same for a payload that `fill(unsigned char *place)` writes.
+    /// Like send_eager(), for a payload that `fill(unsigned char *place)` writes.
     template <class Fill>
     [[gnu::always_inline]] bool send_eager_filled(const MessageEnvelope &envelope, std::size_t size, Fill &&fill) {
         Slot *slot = claim();
@@ -242,7 +248,8 @@ class RingSender {
             unsigned char *payload = ring_->payload(at);
             fill(payload);
             if (size <= most_demoted && apart_) demote(payload, size);
-            // Not before: the slot's line, which the receiver has, holds up what is stored after it.
+            // The slot is written after the payload: the receiver has the slot's line, and a store to it holds up all
+            // later stores.
             slot->payload_position = at;
         }
         publish(slot, envelope, MessageKind::eager, size);
@@ -251,8 +258,8 @@ class RingSender {
         return true;
     }
 
-    /// Announces a message that stays in the sender's buffer. `address` is where it begins, for a receiver that
-    /// wants to fetch it early; the Rendezvous has the truth.
+    /// Sends a request to send. `address` is where the data begins, for a receiver that wants to prefetch it; the
+    /// Rendezvous says for certain.
     bool send_request(const MessageEnvelope &envelope, const void *address, std::size_t size,
                       std::uint64_t rendezvous) {
         Slot *slot = claim();
@@ -265,8 +272,8 @@ class RingSender {
         return true;
     }
 
-    /// Owns at most so many bytes more of where the next payload will lie, as far as they are free by now. False if
-    /// there are none left.
+    /// Prefetches for writing at most `most` more bytes of where the next payload will lie, as far as they are free by
+    /// now. False if there are none left.
     bool prefetch_some(std::size_t most) {
         if (prefetch_from_ >= prefetch_until_) return false;
         if (prefetch_from_ >= byte_limit_) look_for_room();
@@ -279,7 +286,7 @@ class RingSender {
     }
 
   private:
-    /// It is left in the sender's buffer, as that is quicker or to find out.
+    /// Whether a message stays in the sender's buffer, since that is quicker or to find out whether it is.
     bool stays(std::size_t size) const {
         return is_tried(size) && in_place_.stays();
     }
@@ -292,7 +299,8 @@ class RingSender {
         return ring_->slot(position_);
     }
 
-    /// A payload may lie beside the next slot: there is room, and the receiver is close, as half of the slots are free.
+    /// Whether a payload may lie beside the next slot: there is room, and half of the slots are free, so the receiver
+    /// is close.
     bool has_room_beside(std::size_t size) {
         std::uint64_t needed = position_ + Slot::span_of(MessageKind::beside, size) + ring_->slots / 2;
         if (needed <= slot_limit_) return true;
@@ -300,8 +308,8 @@ class RingSender {
         return needed <= slot_limit_;
     }
 
-    /// Where a contiguous piece of the ring of bytes begins: the end of the ring is skipped if it does not fit there,
-    /// and all behind the span_limit if the receiver is close behind.
+    /// Where the next contiguous piece of the ring of bytes begins. The sender skips the end of the ring if the piece
+    /// does not fit there, and everything beyond span_limit if the receiver is close behind.
     std::uint64_t next_bytes(std::uint64_t wanted) const {
         std::uint64_t offset = byte_position_ & (ring_->bytes - 1);
         std::uint64_t begin = byte_position_ - offset + ring_->bytes; // where it comes round
@@ -320,7 +328,7 @@ class RingSender {
         byte_limit_ = ring_->bytes_free_until.load(std::memory_order_acquire) + ring_->bytes;
     }
 
-    /// Such a piece, whole cache lines.
+    /// Claims such a piece, in whole cache lines.
     bool claim_bytes(std::size_t size, std::uint64_t &at) {
         std::uint64_t wanted = whole_lines(size);
         if (exceeds_span(wanted)) look_for_room();
@@ -334,14 +342,14 @@ class RingSender {
         return true;
     }
 
-    /// The next payload may be as large as this one: its lines are to be owned by then.
+    /// The next payload may be as large as this one: prefetches its lines for writing.
     void expect(std::size_t size) {
         prefetch_from_ = next_bytes(whole_lines(size));
         prefetch_until_ = prefetch_from_ + size;
         prefetch_some(prefetched_when_sent);
     }
 
-    /// Copies at most inline_bytes with whole words; memcpy of a length unknown to the compiler would be a call.
+    /// Copies at most inline_bytes in whole words. memcpy of a length unknown to the compiler would be a call.
     static void copy_inline(unsigned char *to, const void *from, std::size_t size) {
         const auto *source = static_cast<const unsigned char *>(from);
         if (size >= 8) {
@@ -368,7 +376,7 @@ class RingSender {
 
     RingHead *ring_;
     std::uint32_t eager_limit_;
-    std::uint32_t copied_limit_; ///< no less than that
+    std::uint32_t copied_limit_; ///< no less than eager_limit_
     static constexpr std::uint32_t expected_per_chance = 16;
 
     bool learns_ = false;
@@ -379,10 +387,10 @@ class RingSender {
     bool apart_;
     std::uint32_t beside_;
     std::uint64_t position_ = 0;   ///< of the next message
-    std::uint64_t slot_limit_ = 0; ///< position that is not known to be free
+    std::uint64_t slot_limit_ = 0; ///< first position that is not known to be free
     std::uint64_t byte_position_ = 0;
     std::uint64_t byte_limit_ = 0;
-    std::uint64_t prefetch_from_ = 0, prefetch_until_ = 0; ///< positions still to be owned
+    std::uint64_t prefetch_from_ = 0, prefetch_until_ = 0; ///< positions still to be prefetched for writing
     std::uint64_t span_limit_; ///< bytes of the ring that are used again and again, if possible
 };
 
@@ -406,11 +414,11 @@ class RingReceiver {
 
     /// Gives the front message's room back. Precondition: front() returned it, and its bytes are copied.
     ///
-    /// True if the sender may have waited for that room: the caller then wakes it. Not for every publication, as a
-    /// sender that sleeps costs a call of the kernel: only once a quarter of the slots or of the bytes has been given
-    /// back since the last time. No sender is forgotten: one that finds no room for a message has, as a message takes
-    /// at most a quarter of the bytes and the end of the ring it skips another, either all slots or more than half of
-    /// the bytes still with the receiver, and that comes to a quarter before the ring is empty (room.pml).
+    /// True if the sender may have waited for that room: the caller then wakes it. Waking a sender that sleeps costs a
+    /// system call, so not every publication says so: only once a quarter of the slots or of the bytes has been given
+    /// back since the last time. No sender is forgotten. A message takes at most a quarter of the bytes, and the end of
+    /// the ring it skips another quarter. So when a sender finds no room, the receiver still holds either all slots or
+    /// more than half of the bytes, and giving these back comes to a quarter before the ring is empty (room.pml).
     [[nodiscard]] bool release(Slot *slot) {
         bool gave_bytes = false, gave_slots = false;
         if (slot->kind() != MessageKind::request && slot->bytes() > inline_bytes) gave_bytes = release_payload(slot);
@@ -425,8 +433,8 @@ class RingReceiver {
         return gave_slots || gave_bytes;
     }
 
-    /// Makes the room of the last message ready for the sender. A rank that waits calls it, so that what it sends
-    /// before that need not wait for these lines.
+    /// Makes the room of the last message ready for the sender. A rank that waits calls this, so that what it sends
+    /// afterwards need not wait for these lines.
     void reclaim_room() {
         if (unreclaimed_bytes_ == 0) return;
         if (unreclaimed_slots_ > 0)
@@ -437,7 +445,7 @@ class RingReceiver {
     }
 
   private:
-    /// True if a quarter of the bytes has been given back since it last said so.
+    /// True if a quarter of the bytes has been given back since this function last returned true.
     bool release_payload(Slot *slot) {
         if (slot->kind() == MessageKind::beside || (lines_migrate && slot->bytes() <= reclaimed_later)) {
             reclaim_room();
@@ -457,7 +465,7 @@ class RingReceiver {
         return true;
     }
 
-    /// Takes the lines over, too.
+    /// Clears the turns, which also reclaims the lines.
     void forget_turns() {
         for (std::uint64_t i = 0; i < unreclaimed_slots_; i++)
             ring_->slot(unreclaimed_position_ + i)->turn.store(0, std::memory_order_relaxed);

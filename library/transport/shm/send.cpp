@@ -12,23 +12,23 @@
 namespace volley {
 namespace {
 
-/// How often a sender looks for its receiver before it takes the message away into the arena and goes on: some 20
-/// microseconds where it has a core of its own; after two turns of the others where it has not.
+/// How often a waiting sender polls for its receiver before it copies the message into the arena and goes on: for some
+/// 20 microseconds where it has a core of its own; after two turns of the others where it has not.
 constexpr int looks_when_alone = 400;
 constexpr int looks_when_oversubscribed = 2;
-/// A receiver that comes later than that would not have been waited for with the message in the ring: some 2
-/// microseconds. One that was late the last time is not waited for longer either.
+/// If the receiver comes later than this (some 2 microseconds), the message had better gone through the ring, where
+/// nobody waits. A sender whose receiver was late the last time waits no longer than this, either.
 constexpr int looks_when_quick = 24;
-/// Larger messages wait: copying them twice costs more than most receivers are late.
+/// Larger messages wait for their receiver: copying them twice costs more than the delay of most receivers.
 constexpr Count largest_buffered = 1 << 20;
-/// What one sender may leave in the arena for late receivers.
+/// How much one sender may leave in the arena for late receivers.
 constexpr std::size_t most_buffered = 64 << 20;
 
-/// What is copied into the arena between two words to the receiver, who follows.
+/// A pipelining sender copies so many bytes into the arena before it tells the receiver, which follows.
 constexpr Count pipelined_at_once = 8192;
 
-/// So many rendezvous are looked at in each round of progress; looking at one costs a line of the cache, as does being
-/// told of one, which is an atomic operation more for the receiver.
+/// A sender polls at most so many rendezvous in each round of progress. Polling one costs a cache line. So does being
+/// notified of one, which also costs the receiver an atomic operation.
 constexpr std::size_t most_looked_at = 16;
 
 /// Copies what it can of a shared rendezvous. The receiver says when the last chunk has arrived.
@@ -89,8 +89,8 @@ bool SharedMemory::place(Send &send) {
     return true;
 }
 
-/// A receiver in another process cannot follow a plan, and may not be allowed to read this process at all. A large
-/// message streams once the receiver is there.
+/// Whether the message must be copied into the arena: a receiver in another process cannot follow a plan, and may not
+/// be allowed to read this process at all. A larger message streams once the receiver is there.
 bool SharedMemory::must_go_through_arena(const Send &send) const {
     if (send.receiver == node.rank || node.may_dereference(send.receiver) || send.bytes > largest_buffered)
         return false;
@@ -98,19 +98,20 @@ bool SharedMemory::must_go_through_arena(const Send &send) const {
     return !send.contiguous || inbox->refuses_cma.load(std::memory_order_relaxed) != 0;
 }
 
-/// There is little enough of this rank's in the arena that waits for late receivers.
+/// Whether this rank may leave more in the arena for late receivers.
 bool SharedMemory::may_leave_more() {
     if (heap_.in_use() > most_buffered) collect_buffered();
     return heap_.in_use() <= most_buffered;
 }
 
-/// It need not, but is to: with a core for each, two copies of which one follows the other may be quicker than one.
+/// Whether the message, though it need not, is to go through the arena: if each rank has a core, two copies of which
+/// one follows the other may be quicker than one.
 bool SharedMemory::pipelines(const Send &send) {
     return send.mode != SendMode::synchronous &&
            channels.to(send.receiver).pipelines(static_cast<std::size_t>(send.bytes)) && may_leave_more();
 }
 
-/// Writes what there is to tell about the message. False if the arena is used up.
+/// Fills in the rendezvous of the message. False if the arena is used up.
 bool SharedMemory::describe(Send &send) {
     Rendezvous *rendezvous = send.rendezvous = allocate_rendezvous();
     if (!rendezvous) return false;
@@ -134,8 +135,9 @@ bool SharedMemory::describe(Send &send) {
 /// False if the ring is full.
 bool SharedMemory::request_to_send(Send &send) {
     RingSender &ring = channels.to(send.receiver);
-    // Without room for it the receiver is told all the same. It says so if it cannot read it where it is. The block
-    // comes first: the last one that this rank has kept, rather than one that its receiver is just done with.
+    // If the arena has no block, the request to send goes out all the same; a receiver that cannot read the data where
+    // it is says so. The block is allocated before the request: this yields the last block that this rank has kept,
+    // rather than one that its receiver has just finished with.
     void *block = must_go_through_arena(send) || pipelines(send) ? allocate_block(send) : nullptr;
     if (!send.rendezvous && !describe(send)) {
         if (block) heap_.release(block, static_cast<std::size_t>(send.bytes));
@@ -145,9 +147,9 @@ bool SharedMemory::request_to_send(Send &send) {
     bool moves = block != nullptr;
     bool is_tried = !moves && send.mode != SendMode::synchronous;
     send.rendezvous->watched = is_tried && ring.is_watched(static_cast<std::size_t>(send.bytes));
-    // A blocking call may be asked to help with the copying: it looks.
+    // A blocking call may be asked to help with the copying, so it polls.
     send.rendezvous->notifies = !send.waits && looked_at_ >= most_looked_at;
-    // Before anybody sees it: a quick receiver shall not claim what it cannot read.
+    // Stored before the request is visible, so that a quick receiver does not claim what it cannot read.
     send.rendezvous->state.store(moves ? RendezvousState::pipelining : RendezvousState::open,
                                  std::memory_order_relaxed);
     if (!ring.send_request(send.envelope, send.contiguous, static_cast<std::size_t>(send.bytes),
@@ -162,7 +164,7 @@ bool SharedMemory::request_to_send(Send &send) {
     return true;
 }
 
-/// For its data in the arena; nullptr if that is used up.
+/// A block of the arena for the message's data; nullptr if the arena is used up.
 void *SharedMemory::allocate_block(const Send &send) {
     const auto bytes = static_cast<std::size_t>(send.bytes);
     void *block = heap_.allocate(bytes);
@@ -171,7 +173,7 @@ void *SharedMemory::allocate_block(const Send &send) {
     return heap_.allocate(bytes);
 }
 
-/// Copies the message into that block of the arena, and finishes the send. The receiver follows.
+/// Copies the message into that block of the arena, and completes the send. The receiver follows.
 void SharedMemory::copy_to_arena(Send &send, void *block) {
     Rendezvous &rendezvous = *send.rendezvous;
     TypedBuffer source = source_of(rendezvous);
@@ -186,7 +188,7 @@ void SharedMemory::copy_to_arena(Send &send, void *block) {
     rendezvous.state.store(RendezvousState::buffered, std::memory_order_release);
     node.wake_rank(send.receiver);
     if (send.mode == SendMode::synchronous) {
-        // The data is away, but the receive has not begun: the send lives on until the rendezvous is done.
+        // The data is in the arena, but the receive may not have begun: the send lives on until the rendezvous is done.
         send.block = block;
         return;
     }
@@ -207,7 +209,8 @@ void SharedMemory::no_longer_outstanding(Send &send) {
     looked_at_--;
 }
 
-/// The send is complete, and its rendezvous not done. `block` is nullptr if it was cancelled.
+/// Keeps the rendezvous of a send that is complete, until the rendezvous is done. `block` is nullptr if the send was
+/// cancelled.
 void SharedMemory::keep_buffered(Rendezvous &rendezvous, void *block) {
     rendezvous.is_buffered = 1;
     rendezvous.owner = reinterpret_cast<std::uint64_t>(block);
@@ -234,7 +237,7 @@ void SharedMemory::attend(Send &send) {
     copy_to_arena(send, block);
 }
 
-/// Looks after one announced send; true if it moved.
+/// Progresses one send by rendezvous; true if anything moved.
 bool SharedMemory::check(Send &send) {
     Rendezvous &rendezvous = *send.rendezvous;
     switch (rendezvous.state.load(std::memory_order_acquire)) {
@@ -259,8 +262,8 @@ bool SharedMemory::check(Send &send) {
     }
 }
 
-/// The receiver is there, and wants the message through a block of the arena. False if there is none, not even the
-/// reserve: another message of this rank has that, whose end wakes this rank.
+/// The receiver is there, and wants the message to stream through a block of the arena. False if no block is left, not
+/// even the reserve: then another message of this rank has it, and the end of that message wakes this rank.
 bool SharedMemory::begin_stream(Send &send) {
     collect_buffered();
     auto size = static_cast<std::size_t>(std::min(send.bytes, stream_block_bytes));
@@ -283,7 +286,7 @@ bool SharedMemory::begin_stream(Send &send) {
     return stream(send);
 }
 
-/// Fills the block as far as the receiver has emptied it. Once the last byte is there, the send is complete.
+/// Fills the block as far as the receiver has emptied it. The send is complete once its last byte is in the block.
 bool SharedMemory::stream(Send &send) {
     Rendezvous &rendezvous = *send.rendezvous;
     Count from = rendezvous.pipelined.load(std::memory_order_relaxed);
@@ -326,7 +329,7 @@ bool SharedMemory::drain_queues() {
     for (std::size_t i = 0; i < queued_.size();) {
         auto &queue = queues_[static_cast<std::size_t>(queued_[i])];
         while (Send *send = queue.first()) {
-            // Out of the chain first: placing it may finish it, and its request with it.
+            // The send leaves the chain first: placing it may complete it, and its request with it.
             queue.remove(*send);
             send->queued = false;
             if (!place(*send)) {
@@ -346,7 +349,7 @@ bool SharedMemory::drain_queues() {
     return moved;
 }
 
-/// The block of a rendezvous that is done, unless its receiver keeps it.
+/// Releases the block of a rendezvous that is done, unless its receiver keeps it.
 void SharedMemory::take_back(const Rendezvous &rendezvous, void *block) {
     auto bytes = static_cast<std::size_t>(rendezvous.block_bytes);
     if (block == reserved_) {
@@ -366,13 +369,13 @@ void SharedMemory::collect_buffered() {
     });
 }
 
-/// A buffered rendezvous that is done.
+/// Recycles a buffered rendezvous that is done.
 void SharedMemory::collect(Rendezvous &rendezvous) {
     if (rendezvous.owner) take_back(rendezvous, reinterpret_cast<void *>(rendezvous.owner));
     free_rendezvous_.push_back(&rendezvous);
 }
 
-/// Looks after the rendezvous this rank has been told of; true if there were any.
+/// Progresses the rendezvous that receivers have pushed on the attention list; true if there were any.
 bool SharedMemory::heed_attention() {
     if (attention_->load(std::memory_order_relaxed) == 0) [[likely]]
         return false;
@@ -386,7 +389,7 @@ bool SharedMemory::heed_attention() {
         }
         Send &send = *reinterpret_cast<Send *>(rendezvous->owner);
         if (rendezvous->state.load(std::memory_order_relaxed) == RendezvousState::wanted) {
-            // It takes several steps: it is looked at from now on. Its receiver waits for this side.
+            // Streaming takes several steps, and the receiver waits for this side: the send is polled from now on.
             notifying_.remove(send);
             rendezvous->notifies = 0;
             outstanding(send);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Messages between ranks of one node, over the arena: small ones through a ring (ring.h), others by rendezvous
-/// (rendezvous.h). send.cpp has the sending half, receive.cpp the receiving one.
+/// Messages between ranks of one node, through the arena. Small messages go through a ring (ring.h), others by
+/// rendezvous (rendezvous.h). send.cpp has the sending half, receive.cpp the receiving half.
 #pragma once
 
 #include "transport/message.h"
@@ -13,7 +13,7 @@
 
 namespace volley {
 
-/// The data a rendezvous announces.
+/// The data of a rendezvous, in the sender's memory.
 inline TypedBuffer source_of(const Rendezvous &rendezvous) {
     return {reinterpret_cast<const DatatypePlan *>(rendezvous.plan), reinterpret_cast<void *>(rendezvous.address),
             rendezvous.count};
@@ -23,7 +23,7 @@ inline TypedBuffer source_of(const Rendezvous &rendezvous) {
 inline char *place_in_block(const Rendezvous &rendezvous, Count from) {
     return reinterpret_cast<char *>(rendezvous.block) + from % rendezvous.block_bytes;
 }
-/// How far one side copies at once from there, up to `end`: not beyond the block's end.
+/// How far one side copies at once from byte `from`: up to `end`, but not beyond the end of the block.
 inline Count end_in_block(const Rendezvous &rendezvous, Count from, Count end) {
     return std::min({end, from + streamed_at_once, from - from % rendezvous.block_bytes + rendezvous.block_bytes});
 }
@@ -31,35 +31,35 @@ inline Count end_in_block(const Rendezvous &rendezvous, Count from, Count end) {
 class SharedMemory {
   public:
     void prepare();
-    /// For processes that have been entered in the table.
+    /// Makes room for processes that have been added to the table.
     void make_room();
 
-    /// Puts a small message of one block into the ring at once. False if that is not possible now.
+    /// Puts a small contiguous message into the ring at once. False if that is not possible now.
     bool send_at_once(const void *data, Count bytes, ProcessIndex process, const MessageEnvelope &envelope);
 
     void start(Send &send);
-    /// The call that started it waits for it and for nothing else: it helps to copy, and takes the message away
-    /// into the arena if the receiver is late.
+    /// For a blocking call that waits for this send and nothing else. If the receiver is late, it copies the message
+    /// into the arena and completes the send.
     void attend(Send &send);
     /// True if the message will not be received.
     bool cancel(Send &send);
 
-    /// Brings the data of an announced message, now or later. False if it was cancelled: the receive is still to be
-    /// served.
+    /// Receives the data of a rendezvous, now or later. False if the sender has cancelled it: the receive is then still
+    /// to be matched.
     bool fetch(Receive &receive, int source, int tag, Rendezvous &rendezvous);
-    /// Copies a message that was kept until its receive came.
+    /// Copies a whole message, from the ring or from where it was kept until its receive came.
     void deliver(Receive &receive, int source, int tag, unsigned char *payload, Count bytes);
-    /// Nobody will receive it; or all has been done for it.
+    /// Marks a rendezvous as done: its message has been received, or will never be.
     static void release(Rendezvous &rendezvous);
 
     /// One round of everything. True if anything moved.
     bool progress();
 
-    /// No send waits for room in a ring: all are on their way.
+    /// No send waits for room in a ring.
     bool all_placed() const {
         return queued_.empty();
     }
-    /// No other rank is to read this one's buffers any more. What lies in the arena stays there.
+    /// No other rank has yet to read this rank's buffers. Messages that lie in the arena stay there.
     bool all_delivered() const {
         return all_placed() && !polled_.first() && !notifying_.first();
     }
@@ -70,8 +70,8 @@ class SharedMemory {
     struct Fetch {
         Receive *receive;
         Rendezvous *rendezvous;
-        std::uint64_t moved_at; ///< clock_ns(): when some of it came, or it was asked for
-        bool may_read;          ///< the rest may be asked of the kernel
+        std::uint64_t moved_at; ///< clock_ns() when data last came, or when it was asked for
+        bool may_read;          ///< the kernel may be asked to read the rest
     };
 
     bool place(Send &send);
@@ -102,7 +102,7 @@ class SharedMemory {
     bool continue_fetches();
     static void hand_over(Rendezvous &rendezvous, RendezvousState state);
 
-    /// How fast messages are that are copied twice, through a ring or through the arena.
+    /// How fast messages of this size are that are copied twice, through a ring or through the arena.
     LinePace &pace_of(Count bytes);
     bool may_judge(const Rendezvous &rendezvous);
 
@@ -112,24 +112,25 @@ class SharedMemory {
     Rendezvous *allocate_rendezvous();
 
     LinePace ring_pace_{50}, pipeline_pace_{67};
-    RingSender *last_used_ = nullptr;               ///< for an eager message, until all is prepared for the next
-    std::vector<Chain<Send, &Send::queue>> queues_; ///< by the receiver
+    RingSender *last_used_ = nullptr; ///< by an eager message; nullptr once all is prepared for the next one
+    std::vector<Chain<Send, &Send::queue>> queues_; ///< indexed by receiver
     std::vector<ProcessIndex> queued_;              ///< receivers whose chain is not empty
-    // Sends whose rendezvous are not done. Those that notify (transport/shm/rendezvous.h) are not looked at until told.
+    // Sends whose rendezvous are not done. Those in notifying_ (transport/shm/rendezvous.h) are not polled.
     Chain<Send, &Send::outstanding_links> polled_, notifying_;
-    std::atomic<std::uint64_t> *attention_ = nullptr; ///< Inbox::attention, looked at in each round
+    std::atomic<std::uint64_t> *attention_ = nullptr; ///< Inbox::attention, polled in each round
     std::size_t looked_at_ = 0;                       ///< rendezvous in polled_ and buffered_
     std::vector<Rendezvous *> free_rendezvous_;
-    /// Their messages lie in the arena or are cancelled; the receiver has not come yet. Without those that notify.
+    /// Rendezvous whose messages lie in the arena or are cancelled, and whose receivers have not come yet. Those that
+    /// notify are not here.
     std::vector<Rendezvous *> buffered_;
-    std::vector<Fetch> fetches_; ///< that their sender brings, block by block
+    std::vector<Fetch> fetches_; ///< whose senders stream the data
     ArenaHeap heap_;
-    /// For a message that streams, where no other block is left: it is one's at a time.
+    /// The block for a message that streams when the arena has no other left. One message has it at a time.
     static constexpr Count reserve_bytes = 4096;
     void *reserved_ = nullptr;
-    void *reserve_ = nullptr;      ///< nullptr while a message has it
-    std::vector<int> blocks_kept_; ///< of those that came from a process, less those of this one's that it has kept
-    // What the kernel has said when other processes' memory was to be read or written.
+    void *reserve_ = nullptr;      ///< reserved_, or nullptr while a message has it
+    std::vector<int> blocks_kept_; ///< by process: blocks kept from it, less blocks of this rank that it has kept
+    // The kernel has refused to read other processes' memory.
     bool cma_refused_ = false;
 };
 

@@ -44,7 +44,8 @@ Allocator::BlockMap &Allocator::block_map(std::uint64_t number) const {
     return reinterpret_cast<BlockMap *>(reinterpret_cast<std::uintptr_t>(this) + maps_)[number];
 }
 
-/// The bits of granules that share a word change under the lock; each belongs to who has the granule, or the lock.
+/// The bits of granules that share a word. A bit of a free granule belongs to the lock's holder, a bit of a granule
+/// that was handed out to its owner; all changes are made under the lock.
 std::atomic<std::uint64_t> &Allocator::soiled_word(std::uint64_t number) const {
     return reinterpret_cast<std::atomic<std::uint64_t> *>(reinterpret_cast<std::uintptr_t>(this) +
                                                           soil_)[number / word_bits];
@@ -111,7 +112,7 @@ Allocator::Statistics Allocator::statistics() const {
             kept_.load(relaxed)};
 }
 
-/// One writer at a time: no atomic addition. `change` may be negative, modulo 2^64.
+/// There is one writer at a time, so the addition need not be atomic. `change` may be negative, modulo 2^64.
 void Allocator::count(std::atomic<std::uint64_t> &counter, std::uint64_t change) {
     counter.store(counter.load(relaxed) + change, relaxed);
 }
@@ -156,7 +157,7 @@ bool Allocator::take_run(std::uint64_t length, std::uint64_t &number) {
     return true;
 }
 
-/// Gives back what a run of 2^order granules has too much. No half of it finds its other half free.
+/// Gives back the granules of a run of 2^order beyond `length`. None of these pieces finds its other half free.
 void Allocator::split(std::uint64_t number, std::uint32_t order, std::uint64_t length) {
     std::uint64_t end = std::uint64_t{1} << order;
     for (std::uint64_t begin = length; begin < end;) {
@@ -166,7 +167,7 @@ void Allocator::split(std::uint64_t number, std::uint32_t order, std::uint64_t l
     }
 }
 
-/// Under the lock. What the soil says of it holds already.
+/// Called under the lock, when the soiled bits of the run are up to date.
 void Allocator::return_run(std::uint64_t number, std::uint64_t length) {
     count(taken_, -(length * block_sizes::granule));
     count(kept_, soiled(number, length) * block_sizes::granule);
@@ -232,8 +233,8 @@ void *Allocator::allocate_run(std::uint64_t length) {
 void Allocator::release_run(void *block, std::uint64_t length, std::uint64_t touched) {
     std::uint64_t number = number_of(block), bytes = length * block_sizes::granule;
     assert(granule(number).use == Use::given && granule(number).count == length);
-    // A system call, so before the lock is taken; two who do this at a time may keep, or give back, one block more.
-    // Memory that is no file's refuses, and keeps its pages.
+    // This is a system call, so it is made before the lock is taken; two ranks that do this at the same time may keep,
+    // or give back, one block more. Memory that is not backed by a file refuses the call, and keeps its pages.
     bool keeps =
         kept_.load(relaxed) + touched * block_sizes::granule <= most_kept_ || madvise(block, bytes, MADV_REMOVE) != 0;
     std::scoped_lock hold(lock_);
@@ -253,7 +254,7 @@ void Allocator::clean(void *block, std::uint64_t length) {
 
 // --- Small blocks.
 
-/// Makes a granule into blocks, under the lock. False if none is free.
+/// Divides a granule into blocks, under the lock. False if none is free.
 bool Allocator::divide(std::size_t size_class) {
     std::uint64_t number;
     if (!take_run(1, number)) return false;

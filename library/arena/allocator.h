@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Memory that ranks share, handed out and taken back.
+/// The allocator of the memory that ranks share.
 ///
-/// A region is divided into *granules* of 64 KiB. Runs of granules are kept by the buddy system: free runs are powers
-/// of two, aligned to their length, in one list per length; a larger one is split if need be, and two halves that are
-/// free are joined at once. What a run has too much at its end goes back, so that a block takes as many granules as it
-/// needs and no more. Blocks up to half a granule come out of granules *divided* into blocks of one size; which are
-/// free, a bit map says. A granule all of whose blocks are free is a free run again.
+/// A region is divided into *granules* of 64 KiB. The buddy system manages runs of granules: free runs are powers of
+/// two, aligned to their length, in one list per length. A larger run is split if need be, and two free halves are
+/// joined at once. What a run has too much at its end goes back, so a block takes as many granules as it needs and no
+/// more. Blocks up to half a granule come out of granules that are *divided* into blocks of one size; a bit map says
+/// which are free. A granule all of whose blocks are free becomes a free run again.
 ///
-/// Everything about the granules lies in tables at the beginning of the region, not in the blocks: free memory needs no
-/// pages, and a program that writes beyond its buffers does not lead others astray. Pages of the tables exist once
-/// used; they take 0.2 percent of what is in use.
+/// Everything about the granules lies in tables at the beginning of the region, not in the blocks. So free memory needs
+/// no pages, and a program that writes beyond its buffers does not corrupt the allocator's lists. The tables' pages
+/// exist once used; they take 0.2 percent of what is in use.
 ///
-/// Whoever frees a large block gives its pages back to the system, unless few free granules have pages: those that come
-/// next get them without a page fault. A bit per granule tells whether it may hold something: new memory is zero, and
-/// only what is not has to be made so.
+/// A rank that frees a large block gives its pages back to the system, unless few free granules have pages: the next
+/// blocks then get pages without a page fault. A bit per granule tells whether the granule may hold something: new
+/// memory is zero, so only memory that may not be has to be zeroed.
 ///
-/// Any rank may release any block. One lock holds for all; it is held for 50 to 500 ns (some microseconds for blocks of
-/// GiB), and no system call is made under it. Ranks have a BlockCache in front, so that it is not asked for every
-/// block. Addresses are nowhere in the region, only offsets: it may lie at a different address in every process.
+/// Any rank may release any block. One lock guards everything. It is held for 50 to 500 ns (some microseconds for
+/// blocks of GiB), and no system call is made under it. Each rank has a BlockCache in front, so that most blocks need
+/// no lock. The region contains no addresses, only offsets, so it may lie at a different address in every process.
 ///
 /// Limits: 2^31 granules, 128 TiB. A run is no longer than the largest power of two that fits (of 64 GiB: 32). Runs do
-/// not move: small blocks that stay, all over the region, keep large ones from being made.
+/// not move, so small blocks that stay all over the region keep large ones from being allocated.
 #pragma once
 
 #include "arena/shared_lock.h"
@@ -39,7 +39,7 @@ namespace block_sizes {
 inline constexpr std::size_t granule = 65536;
 inline constexpr std::array<std::uint32_t, 15> small = {64,   128,  192,  256,  384,  512,   768,  1024,
                                                         1536, 2048, 3072, 4096, 8192, 16384, 32768};
-/// By the number of 64 bytes, up to a page: which is the smallest that holds so many.
+/// Indexed by a number of 64-byte units, up to a page: the smallest class that holds so many.
 inline constexpr auto classes_in_page = [] {
     std::array<std::uint8_t, 65> classes{};
     for (std::size_t lines = 1; lines < classes.size(); lines++)
@@ -48,29 +48,30 @@ inline constexpr auto classes_in_page = [] {
 }();
 inline constexpr std::size_t class_of_page = 11;
 static_assert(small[class_of_page] == 4096);
-/// The index of the smallest that holds so many bytes; small.size() if none does.
+/// The index of the smallest class that holds so many bytes; small.size() if none does.
 constexpr std::size_t class_of(std::size_t bytes) {
     if (bytes <= small[class_of_page]) return classes_in_page[(bytes + 63) / 64];
     // From there on powers of two.
     return std::min<std::size_t>(class_of_page + 1 + static_cast<std::size_t>(std::bit_width((bytes - 1) >> 13)),
                                  small.size());
 }
-/// Granules that hold so many bytes.
+/// The number of granules that hold so many bytes.
 constexpr std::uint64_t granules(std::size_t bytes) {
     return bytes / granule + (bytes % granule != 0);
 }
-/// What a block for so many bytes takes.
+/// The size of the block that so many bytes take.
 constexpr std::size_t whole(std::size_t bytes) {
     std::size_t found = class_of(bytes);
     return found < small.size() ? small[found] : granules(bytes) * granule;
 }
 } // namespace block_sizes
 
-/// Lies at the beginning of the region it hands out: a page of memory that is zero, which all who use it share.
+/// An allocator lies at the beginning of the region it hands out. The region begins at a page and is zero at first, and
+/// all who use it share it.
 class Allocator {
   public:
-    /// Makes what lies in that memory into an allocator of it, once; later callers, in any process, find it made.
-    /// `bytes` must be the same for all. So many bytes of free memory keep their pages.
+    /// Makes an allocator in that memory, once; later callers, in any process, find it made. `bytes` must be the same
+    /// for all. `most_kept` bytes of free memory keep their pages.
     static Allocator &open(void *memory, std::uint64_t bytes, std::uint64_t most_kept);
     /// Enough for an allocator and some blocks.
     static constexpr std::uint64_t least_bytes = 8 * block_sizes::granule;
@@ -79,8 +80,8 @@ class Allocator {
     void *allocate(std::size_t bytes);
     /// The same, zeroed.
     void *allocate_zeroed(std::size_t bytes);
-    /// Takes back what anybody's allocation of so many bytes gave. Nobody has written beyond the first `touched` bytes:
-    /// the rest needs no pages to be given back.
+    /// Takes back what anybody's allocation of so many bytes returned. Nobody has written beyond the first `touched`
+    /// bytes, so the rest is as it was when it was handed out.
     void release(void *block, std::size_t bytes, std::size_t touched);
     void release(void *block, std::size_t bytes) {
         release(block, bytes, bytes);
@@ -101,7 +102,8 @@ class Allocator {
     bool is_valid();
 
   private:
-    /// What its first granule says of a run. Of the others nothing is known but that they do not say `free`.
+    /// What the first granule of a run says about the run. The others say nothing reliable, except that they are not
+    /// `free`.
     enum class Use : std::uint8_t {
         inside, ///< of a run that begins before it
         free,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// One rank's way to the memory that ranks share: blocks up to 1 MiB that it has released stay with it for a while, the
-/// last first, since that is likely in its caches; then they cost no lock, and keep their pages (touching 256 new ones
-/// costs more than copying into them).
+/// One rank's cache in front of the allocator. Blocks up to 1 MiB that the rank has released stay here for a while. The
+/// last one released is the first to be handed out, since it is likely in the rank's caches. These blocks cost no lock,
+/// and keep their pages (touching 256 new pages costs more than copying into them).
 #pragma once
 
 #include "arena/allocator.h"
@@ -21,13 +21,13 @@ class BlockCache {
     void *allocate(std::size_t bytes);
     /// The same, zeroed.
     void *allocate_zeroed(std::size_t bytes);
-    /// Takes back what anybody's allocation of so many bytes gave. It is the next to be handed out, if it stays.
-    /// Nobody has written beyond the first `touched` bytes.
+    /// Takes back what anybody's allocation of so many bytes returned. If the block stays here, it is the next to be
+    /// handed out. Nobody has written beyond the first `touched` bytes.
     void release(void *block, std::size_t bytes, std::size_t touched);
     void release(void *block, std::size_t bytes) {
         release(block, bytes, bytes);
     }
-    /// Gives all back that is here.
+    /// Gives all blocks back to the allocator.
     void flush();
 
     static constexpr std::size_t largest = 1 << 20;
@@ -50,7 +50,7 @@ class BlockCache {
 
     Allocator *allocator_ = nullptr;
     std::size_t most_bytes_ = 0;
-    std::size_t bytes_ = 0; ///< here
+    std::size_t bytes_ = 0; ///< in all blocks here
     std::array<Shelf, smaller + largest / block_sizes::granule> shelves_{};
 };
 

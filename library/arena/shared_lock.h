@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// A lock in memory that ranks share: plain data, zero means free. For sections of microseconds in which nothing can
-/// fail and nobody waits: whoever finds it taken spins for a moment, then gives way, as its holder may want the core.
+/// A lock in memory that ranks share: plain data, zero means free. It is for sections of microseconds in which nothing
+/// can fail and nobody waits. A rank that finds it taken spins for a moment, then yields, since the holder may need the
+/// core.
 ///
-/// Who is killed inside leaves it taken. A job ends then, and those who spin with it; tools from outside never lock.
+/// A rank that is killed inside leaves it taken. The job then ends, and with it the ranks that spin; tools from outside
+/// never lock.
 #pragma once
 
 #include <sched.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Chains through objects they do not own, and a table that finds a chain by its key: nothing is allocated for an
-/// object, which carries the links itself.
+/// Chains through objects that they do not own, and a table that finds a chain by its key. Nothing is allocated for an
+/// object, since it carries the links itself.
 #pragma once
 
 #include <bit>
@@ -79,7 +79,7 @@ template <class Item, Links<Item> Item::*links> class ChainTable {
     std::size_t capacity() const {
         return places_.size();
     }
-    /// The first item with this key, or nullptr. Places that were looked at are added to `steps`.
+    /// The first item with this key, or nullptr. Adds the number of places it looked at to `steps`.
     Item *first(Key key, std::uint64_t &steps) const {
         std::size_t at = home(key);
         for (steps++; places_[at].chain.first() && places_[at].key != key; steps++) at = next(at);
@@ -112,9 +112,10 @@ template <class Item, Links<Item> Item::*links> class ChainTable {
         Chain<Item, links> chain; ///< empty: the place is free
     };
 
-    /// 1.5 KiB, a fraction of what a page table or a ring costs: fewer would only grow at once.
+    /// These take 1.5 KiB, a fraction of what a page table or a ring costs. A smaller table would only have to grow at
+    /// once.
     static constexpr std::size_t fewest_places = 64;
-    /// It halves only then, so that it does not at once have to double again.
+    /// The table halves only when it is so much too large, so that it does not at once have to double again.
     static constexpr std::size_t most_times_too_large = 8;
 
     /// Fibonacci hashing twice: a single multiplication would put sources, the upper half, where regular tags are.
@@ -133,7 +134,7 @@ template <class Item, Links<Item> Item::*links> class ChainTable {
         while (places_[at].chain.first() && places_[at].key != key) at = next(at);
         return at;
     }
-    /// For an item that is about to be added.
+    /// The chain for an item that is about to be added.
     Chain<Item, links> &chain(Key key) {
         if (2 * (keys_ + 1) > places_.size()) resize(places_.empty() ? fewest_places : 2 * places_.size());
         Place &place = places_[find(key)];
@@ -144,7 +145,8 @@ template <class Item, Links<Item> Item::*links> class ChainTable {
         size_++;
         return place.chain;
     }
-    /// A place whose chain has become empty: those behind it, up to the next free one, move up as far as they may.
+    /// Closes a place whose chain has become empty: the places behind it, up to the next free one, move up as far as
+    /// they may.
     void close(std::size_t hole) {
         const std::size_t mask = places_.size() - 1;
         for (std::size_t at = next(hole); places_[at].chain.first(); at = next(at)) {

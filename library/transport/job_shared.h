@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What the libraries of a job's ranks share besides the launcher's records: the inboxes, and what they number
-/// in common. Plain data in the arena, zero at first; whoever comes first makes it.
+/// What the ranks of a job share besides the launcher's records: the inboxes, and what they number in common. It is
+/// plain data in the arena, zero at first; the first rank that comes makes it.
 #pragma once
 
 #include "boot/job.h"
@@ -10,14 +10,14 @@
 
 namespace volley {
 
-/// Where senders leave word of the rings they have made to a rank; their offsets follow it in memory.
+/// Where senders publish the rings they have made to a rank. The offsets of the rings follow the inbox in memory.
 struct alignas(cache_line) Inbox {
-    /// How many rings there are; a sender raises it after it has entered its ring.
+    /// How many rings there are; a sender raises this after it has stored its ring's offset.
     std::atomic<std::uint32_t> rings;
-    /// The kernel refuses this rank to read other processes: senders leave their messages in the arena.
+    /// The kernel does not let this rank read other processes' memory: senders leave their messages in the arena.
     std::atomic<std::uint32_t> refuses_cma;
-    /// Offset of the first of this rank's rendezvous that are done or want something of it, as their receivers tell who
-    /// does not look (transport/shm/rendezvous.h): a stack that receivers push on and the rank takes as a whole.
+    /// Offset of the first of this rank's rendezvous that are done or want something of it, for those it does not poll
+    /// (transport/shm/rendezvous.h). They form a stack: receivers push on it, and the rank takes it as a whole.
     std::atomic<std::uint64_t> attention;
     /// Offset of the ring of a sender, by its rank in the job; 0: none.
     std::atomic<std::uint64_t> &ring(std::size_t sender) {

@@ -11,13 +11,13 @@ namespace {
 
 constexpr std::uint64_t mebi = 1 << 20;
 
-/// Of blocks above 1 MiB so many bytes per rank keep their pages (where the kernel refuses to copy, a message of 2 MiB
-/// takes 1.6 ms with new pages each time, 0.3 ms with old ones; bench/messages.cpp), of all together no more than a few
-/// ranks'.
+/// So many bytes per rank of free blocks above 1 MiB keep their pages (where the kernel refuses to copy, a message of 2
+/// MiB takes 1.6 ms with new pages each time, 0.3 ms with old ones; bench/messages.cpp). All ranks together keep no
+/// more than a few ranks' share.
 constexpr std::uint64_t most_kept_per_rank = 32 * mebi;
 constexpr std::uint64_t most_ranks_counted = 4;
 
-/// Smaller ones that stay with a rank: some of each size, and only a part of a small arena.
+/// So many bytes of smaller blocks stay with a rank: some of each size, and only a part of a small arena.
 constexpr std::uint64_t most_cached = 8 * mebi;
 constexpr std::uint64_t cached_part = 16;
 

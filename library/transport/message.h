@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The seam between matching, above, and transports, below.
+/// The interface between matching, above, and the transports, below.
 ///
-/// A transport brings the bytes of a Send to the process it goes to, and tells matching there of what arrives. Matching
-/// knows which Receive takes it, and does not know how it came. Both sides call plain functions: the ones declared in
-/// this file are what transports call above themselves (core/messages.cpp defines them). What a transport offers, each
-/// with what it needs to find a message of its own again:
+/// A transport carries the bytes of a Send to the receiving process, and reports there to matching what arrives.
+/// Matching knows which Receive takes a message, but not how the message came. Both sides call plain functions.
+/// Transports call up through the functions declared in this file (core/messages.cpp defines them). Each transport
+/// offers the following, with the parameters it needs to find a message of its own again:
 ///
 ///     start(Send &)              begins it; sent() when the caller may use the buffer again
 ///     cancel(Send &)             takes it back, if its receive has not begun
@@ -14,8 +14,9 @@
 ///     all_placed() or all_written(), all_delivered()
 ///                                for the end: nothing waits to be sent; nothing waits to be received
 ///
-/// Shared memory comes first, since its way must cost nothing more: a send that finds no ring to its receiver is handed
-/// on (start_elsewhere). It also sends small messages at once, and helps a call that waits for one send (attend).
+/// Shared memory is tried first, since its path must have no extra cost: a send that finds no ring to its receiver is
+/// handed on (start_elsewhere). Shared memory also sends small messages at once, and helps a call that waits for one
+/// send (attend).
 #pragma once
 
 #include "layout/copy.h"
@@ -70,14 +71,14 @@ struct Send {
     int error = MPI_SUCCESS;
     Request *request = nullptr; ///< to be completed; nullptr for a blocking call
 
-    // Of transport/tcp.
+    // For transport/tcp.
     std::uint64_t tcp_number = 0; ///< if it was announced, else 0
 
-    // Of transport/shm.
+    // For transport/shm.
     Rendezvous *rendezvous = nullptr;
     void *block = nullptr;              ///< of the arena, with the data of a synchronous send
-    int looks = 0;                      ///< how often its waiting call has looked in vain
-    int most_looks = 0;                 ///< then it goes on without the receiver
+    int looks = 0;                      ///< how often its waiting call has polled in vain
+    int most_looks = 0;                 ///< after so many looks the call goes on without the receiver
     Links<Send> queue = {};             ///< of sends to the same rank that wait for room
     Links<Send> outstanding_links = {}; ///< of sends whose rendezvous is not done
 };
@@ -93,7 +94,7 @@ struct Receive {
     Request *request = nullptr; ///< to be completed; nullptr for a blocking call
     bool posted = false;        ///< in the queues
     bool done = false;
-    std::uint64_t order = 0;     ///< of being posted in this context
+    std::uint64_t order = 0;     ///< in which it was posted, among the receives of its context
     Links<Receive> chained = {}; ///< to those of its group of sources, or from any source
     Links<Receive> same = {};    ///< to those with equal source and tag, in the index
 
@@ -102,19 +103,19 @@ struct Receive {
     }
 };
 
-/// Where the data of a message is that has arrived before its receive.
+/// Where the data of an unexpected message is.
 struct Kept {
     unsigned char *payload = nullptr; ///< malloc'ed copy of an eager message; nullptr if empty
-    Rendezvous *rendezvous = nullptr; ///< of one that transport/shm announced
+    Rendezvous *rendezvous = nullptr; ///< of a message that transport/shm announced
     bool by_tcp = false;              ///< transport/tcp is told when it is received or dropped
-    std::uint64_t tcp_number = 0;     ///< of one that transport/tcp announced, else 0
+    std::uint64_t tcp_number = 0;     ///< of a message that transport/tcp announced, else 0
 
     bool is_at_sender() const {
         return rendezvous != nullptr || tcp_number != 0;
     }
 };
 
-/// A message that has arrived before its receive. Its payload is a copy, or still at the sender.
+/// An unexpected message: it has arrived before its receive. Its payload has been copied, or is still at the sender.
 struct Unexpected : Kept {
     int source;
     int tag;
@@ -126,11 +127,11 @@ struct Unexpected : Kept {
     MatchQueues *queues;
     Communicator *communicator = nullptr; ///< of a matched probe: retained
 
-    /// Its sender has taken it back.
+    /// The sender has cancelled it.
     bool is_cancelled() const;
 };
 
-/// A message of which a transport learns: who sent it, to what.
+/// A message that a transport reports to matching.
 struct Arrival {
     ProcessIndex sender;
     MessageEnvelope envelope;
@@ -139,27 +140,29 @@ struct Arrival {
 
 // What transports call.
 
-/// The posted receive that takes this message, no longer posted; nullptr if there is none.
+/// Finds the posted receive that takes this message, and removes it from the queue; nullptr if there is none.
 Receive *match(const Arrival &arrival);
-/// Puts a receive back that match() gave for a message that was taken back. Nothing may have been matched since.
+/// Puts back a receive that match() returned for a message, since the sender has cancelled that message. Nothing may
+/// have been matched since.
 void match_again(Receive &receive, std::uint32_t context);
-/// Memory for the payload of a message that no receive takes: nullptr if it has none. Without memory the job ends.
+/// Memory for the payload of a message that no receive takes yet; nullptr if the message has no payload. If there is no
+/// memory, the job ends.
 unsigned char *allocate_payload(Count bytes);
 /// Keeps a message that no receive takes, until one does or it is dropped.
 Unexpected &keep_unexpected(const Arrival &arrival, const Kept &kept);
-/// Drops it.
+/// Drops a message that was kept.
 void drop_unexpected(Unexpected &message);
-/// There is no way to that rank by this transport, or no more memory for it.
+/// Hands a send on to another transport: this transport cannot reach the receiver, or has no more memory for it.
 void start_elsewhere(Send &send);
 /// Completes the request of a receive or a send that is done.
 void complete_request(const Receive &receive);
 void complete_request(const Send &send);
-/// Says in the receive's completion that `bytes` are more than there is room for.
+/// Records in the receive's completion that `bytes` are more than its buffer holds.
 [[gnu::cold]] void truncated(Receive &receive, Count bytes);
-/// Says in `send.error` that there was no memory for it, and completes it.
+/// Records in `send.error` that there was no memory for the send, and completes it.
 void refuse_send(Send &send);
 
-/// Says in the receive's completion what the message is; how much of it fits is returned.
+/// Records in the receive's completion what the message is. Returns how many of its bytes fit.
 inline Count accept(Receive &receive, int source, int tag, Count bytes) {
     receive.completion.source = source;
     receive.completion.tag = tag;
@@ -169,12 +172,12 @@ inline Count accept(Receive &receive, int source, int tag, Count bytes) {
     }
     return receive.completion.bytes = bytes;
 }
-/// All of a receive's data is there.
+/// Completes a receive all of whose data is there.
 inline void received(Receive &receive) {
     receive.done = true;
     if (receive.request) complete_request(receive);
 }
-/// The caller's buffer is free again, or the send was cancelled, or `send.error` says why it could not be sent.
+/// Completes a send: the caller's buffer is free again, or the send was cancelled, or `send.error` says why it failed.
 inline void sent(Send &send) {
     send.done = true;
     if (send.request) complete_request(send);

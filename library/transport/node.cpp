@@ -14,7 +14,7 @@ namespace volley {
 Node node;
 
 void Node::wake_all() const {
-    // Every rank of the job has its record in this arena, on whichever node it is taken to be.
+    // Every rank of the job has its record in this arena, whichever node it is assigned to.
     for (std::uint32_t place = 0; place < arena->ranks; place++) wake(rank_records(arena)[place], fences);
 }
 

@@ -26,7 +26,7 @@ struct Node {
     FenceKind fences = FenceKind::undecided;
     std::atomic<std::uint32_t> function_without_job{0};
 
-    /// Where the number of the function is that this rank is in, 0 outside of MPI.
+    /// The number of the MPI function that this rank is in; 0 outside of MPI.
     std::atomic<std::uint32_t> &function() {
         return own != nullptr ? own->call_status.function : function_without_job;
     }
@@ -41,14 +41,14 @@ struct Node {
     void wake_rank(ProcessIndex process) const {
         wake(*processes[process].record, fences);
     }
-    /// The same for what all ranks of the job share.
+    /// Called after changing memory that any rank of the job may be waiting on.
     void wake_all() const;
-    /// May this rank use pointers of that one?
+    /// Whether this rank may use pointers of that process.
     bool may_dereference(ProcessIndex process) const {
         const RankRecord *record = processes[process].record;
         return record != nullptr && own->space != 0 && own->space == record->space;
     }
-    /// There are more ranks than cores: one that spins keeps another from running.
+    /// There are more ranks than cores: a rank that spins may keep another from running.
     bool oversubscribed() const {
         return wait_policy.spin_until_ns == 0;
     }

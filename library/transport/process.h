@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The processes this one knows, and how messages get to each: what groups, sends, messages and waits name by index.
+/// The processes that this process knows, and the transport to each. Groups, sends, messages and waits name a process
+/// by its index here.
 ///
-/// Whether a peer is reached through memory or by a connection is decided here, once for each process, when it is
-/// entered. Nothing above the transports asks; of these, shared memory finds no ring to a process that is not its own,
-/// and hands the message on.
+/// The transport to a process is chosen once, here, when the process is added. Nothing above the transports asks for
+/// it. If the chosen transport is another one, shared memory finds no ring to the process and hands the message on.
 ///
 /// The processes of this job come first, by their rank in it. Others (of jobs that are spawned or connected) follow in
-/// the order in which this process learns of them, which is its own affair: between processes they go by their names.
+/// the order in which this process learns of them. That order is local, so processes refer to each other by name.
 #pragma once
 
 #include "boot/job.h"
@@ -17,12 +17,12 @@
 
 namespace volley {
 
-/// Index in this process's table. It means nothing to others.
+/// Index in this process's table. It means nothing to other processes.
 using ProcessIndex = std::int32_t;
 
-/// What a process is called everywhere. The order decides between two of whom one has to begin.
+/// The name of a process, the same everywhere. The order of names decides which of two processes has to begin.
 struct ProcessName {
-    std::int32_t job = 0; ///< 0: this one
+    std::int32_t job = 0; ///< 0: this job
     std::int32_t rank = 0;
 
     auto operator<=>(const ProcessName &) const = default;
@@ -32,16 +32,16 @@ struct Process {
     ProcessName name;
     std::int32_t node = 0;                ///< processes of equal number share memory
     std::int32_t place = -1;              ///< among the processes of this node's arena; -1: of another node
-    RankRecord *record = nullptr;         ///< in that arena; nullptr: of another node
-    Transport transport = Transport::shm; ///< by which messages go there
+    RankRecord *record = nullptr;         ///< in this node's arena; nullptr: of another node
+    Transport transport = Transport::shm; ///< carries the messages to it
 };
 
 class ProcessTable {
   public:
-    /// Enters the processes of this job, of which this one is number `own`. `on_node` carries messages to those of its
-    /// node, but for itself.
+    /// Adds the processes of this job, of which this process is number `own`. `on_node` carries messages between
+    /// processes of one node, except from a process to itself.
     void open(RankRecord *records, int ranks, int own, Transport on_node);
-    /// Enters another one.
+    /// Adds a process.
     ProcessIndex add(const Process &process);
 
     const Process &operator[](ProcessIndex process) const {
@@ -50,25 +50,25 @@ class ProcessTable {
     int size() const {
         return static_cast<int>(processes_.size());
     }
-    /// Of this job.
+    /// The number of processes of this job.
     int ranks() const {
         return ranks_;
     }
-    /// -1: unknown.
+    /// The index of a process; -1 if it is unknown.
     ProcessIndex find(ProcessName name) const;
     /// The process at a place of this node's arena.
     ProcessIndex at_place(std::int32_t place) const {
         return at_place_[static_cast<std::size_t>(place)];
     }
-    /// What tools are told; -1: nobody in particular.
+    /// The rank that is shown to tools; -1 for no particular process.
     std::int32_t rank_in_job(ProcessIndex process) const {
         return process >= 0 ? (*this)[process].name.rank : -1;
     }
-    /// Some do not share memory with others.
+    /// Some processes do not share memory with others.
     bool are_on_several_nodes() const {
         return several_nodes_;
     }
-    /// Some process gets its messages that way.
+    /// Some process gets its messages by that transport.
     bool uses(Transport transport) const;
 
   private:

@@ -18,11 +18,12 @@
 namespace volley {
 namespace {
 
-/// So often a connection is read or written in a row, so that none starves.
+/// A connection is read or written at most so often in a row, so that none starves.
 constexpr int most_reads = 8;
 constexpr int most_writes = 8;
 
-/// A rank that was killed takes its connections with it. So long its launcher has to notice that, which tells more.
+/// A rank that was killed takes its connections with it. The rank that sees this waits so long for the launcher to
+/// notice, since the launcher can tell more about the cause.
 constexpr int launcher_looks = 300;
 constexpr timespec between_looks{.tv_sec = 0, .tv_nsec = 10'000'000};
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// A TCP connection of this rank: a socket that never blocks, what is to be written, and what has been read. One end
-/// sends messages (Outgoing), the other receives them (Incoming); the protocol is wire.h's.
+/// sends messages (Outgoing), the other receives them (Incoming). wire.h has the protocol.
 ///
-/// A connection that breaks while something depends on it ends the job, with both ranks named. Where the other rank
-/// has left MPI nothing does.
+/// If a connection breaks while something depends on it, the job ends with a message that names both ranks. Nothing
+/// depends on it once the other rank has left MPI.
 #pragma once
 
 #include "boot/descriptor.h"
@@ -29,18 +29,18 @@ class Connection : protected FrameHandler {
     /// Reads and writes what is possible now. True if anything moved.
     bool serve();
 
-    /// Everything is with the kernel, as far as the other end can take it.
+    /// The kernel has taken everything that was to be written, or the other end is gone.
     bool is_written() const {
         return writer_.is_empty();
     }
-    /// The kernel at the other end has all that was written.
+    /// The kernel at the other end has received all that was written.
     bool is_acknowledged() const;
 
   protected:
     Connection(ProcessIndex peer, std::uint64_t key) : peer_(peer), key_(key) {}
     ~Connection() = default;
 
-    /// From now on the socket is watched, and written to.
+    /// Takes the socket into use: it is watched and written to from now on.
     void use(Descriptor socket);
     bool is_used() const {
         return static_cast<bool>(socket_);
@@ -48,18 +48,18 @@ class Connection : protected FrameHandler {
     /// Writes as much as the kernel takes.
     bool flush();
 
-    /// A long payload for the writer, if there is one.
+    /// Adds a long payload to the writer. False if there is none.
     virtual bool next_payload() {
         return false;
     }
-    /// All of it is with the kernel.
+    /// The kernel has taken all of that payload.
     virtual void payload_written() {}
-    /// Somebody waits for what this connection is to bring.
+    /// Something still depends on this connection.
     virtual bool is_needed() const = 0;
-    /// Which process sends messages here, and which receives them.
+    /// The process that sends messages through this connection, and the one that receives them.
     virtual std::pair<ProcessIndex, ProcessIndex> ends() const = 0;
 
-    /// What the other rank's launcher knows of it: all ranks are on this host, whichever node they are taken to be on.
+    /// The launcher's record of the other rank. All ranks are on this host, whichever node they are assigned to.
     const RankRecord &record_of_peer() const;
 
     [[noreturn]] void fail(const char *reason) const;
@@ -80,11 +80,11 @@ class Connection : protected FrameHandler {
     FrameReader reader_;
 };
 
-/// To a rank that receives this one's messages.
+/// The connection to a rank that receives messages of this rank.
 class Outgoing final : public Connection {
   public:
     Outgoing(ProcessIndex receiver, std::uint64_t key);
-    /// Makes the connection if the receiver takes some by now. False if it does not.
+    /// Connects if the receiver already accepts connections. False if it does not.
     bool connect();
 
     /// Sends the message at once, or announces it.
@@ -116,15 +116,15 @@ class Outgoing final : public Connection {
     bool pulled(Send &send, const wire::FrameHeader &header);
 
     std::uint64_t last_id_ = 0;
-    std::uint64_t unreceived_ = 0; ///< what eager messages cost that the receiver has not received
+    std::uint64_t unreceived_ = 0; ///< cost of the eager messages that have not been received yet
     std::unordered_map<std::uint64_t, Send *> announced_;
     std::deque<Stream> streams_;     ///< the data of the first is being written
-    Count piece_ = 0;                ///< so many bytes of it
-    std::vector<char> packed_;       ///< they, if they do not lie in one block
+    Count piece_ = 0;                ///< bytes of it that are being written
+    std::vector<char> packed_;       ///< these bytes, if they do not lie in one block
     std::vector<char> packed_eager_; ///< an eager message that does not lie in one block
 };
 
-/// From a rank that sends messages to this one.
+/// The connection from a rank that sends messages to this rank.
 class Incoming final : public Connection {
   public:
     Incoming(ProcessIndex sender, std::uint64_t key, Descriptor socket);
@@ -154,11 +154,11 @@ class Incoming final : public Connection {
     void pull(std::uint64_t id, Count wanted);
 
     std::uint64_t last_id_ = 0;
-    std::uint64_t owed_ = 0;                               ///< credit
+    std::uint64_t owed_ = 0;                               ///< credit not given back yet
     std::unordered_map<std::uint64_t, Unexpected *> kept_; ///< announced messages that wait for their receive
     std::unordered_map<std::uint64_t, Fetch> fetches_;
-    std::pair<const std::uint64_t, Fetch> *current_ = nullptr; ///< whose data is arriving
-    Count part_ = 0;                                           ///< so many bytes of it, to its place
+    std::pair<const std::uint64_t, Fetch> *current_ = nullptr; ///< the fetch whose data is arriving
+    Count part_ = 0; ///< bytes of the current data frame that go to their place
 };
 
 } // namespace volley

@@ -8,7 +8,7 @@
 namespace volley {
 namespace {
 
-/// A queue that was longer once gives its memory back when it is empty.
+/// A queue that has grown beyond this size gives its memory back when it is empty.
 constexpr std::size_t kept_capacity = 256 << 10;
 
 } // namespace
@@ -60,7 +60,7 @@ bool FrameReader::take_frames(FrameHandler &handler) {
     }
 }
 
-/// What the buffer has of a data frame's payload.
+/// Handles the part of a data frame's payload that is in the buffer.
 void FrameReader::take_data(FrameHandler &handler) {
     std::size_t bytes = std::min(end_ - begin_, data_left_);
     if (bytes == 0) return;

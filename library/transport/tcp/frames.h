@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Frames (transport/tcp/wire.h) to and from the bytes of a stream, however these are cut. No sockets here.
+/// Converts frames (transport/tcp/wire.h) to and from the bytes of a stream, however these are cut. There are no
+/// sockets here.
 #pragma once
 
 #include "transport/tcp/wire.h"
@@ -13,12 +14,13 @@
 
 namespace volley {
 
-/// What is done with the frames that arrive. All return false if the frame makes no sense there.
+/// Handles the frames that arrive. A function returns false if the frame makes no sense at that point.
 class FrameHandler {
   public:
     /// A whole frame of any kind but data; `payload` is that of an eager message, valid during the call.
     virtual bool frame(const wire::FrameHeader &header, unsigned char *payload) = 0;
-    /// A data frame begins. `place` is where its payload goes; left alone, data() is called with what has come.
+    /// A data frame begins. The handler sets `place` to where the payload goes; if it leaves `place` alone, data() is
+    /// called with each part that has come.
     virtual bool begin_data(const wire::FrameHeader &header, char *&place) = 0;
     virtual void data(const unsigned char *part, std::size_t bytes) = 0;
     /// All of the frame's payload is there.
@@ -28,22 +30,22 @@ class FrameHandler {
     ~FrameHandler() = default;
 };
 
-/// Takes a stream apart. The caller fills places() with what there is, in order, and says how much that was.
+/// Takes a stream apart. The caller fills places() in order with what it reads, and says how much that was (arrived()).
 class FrameReader {
   public:
     FrameReader() : buffer_(std::make_unique_for_overwrite<unsigned char[]>(capacity)) {}
 
     /// Where the next bytes go: up to two places; their number is returned.
     int places(std::array<iovec, 2> &into);
-    /// False if what has come is no sequence of frames that makes sense.
+    /// False if what has come is not a sensible sequence of frames.
     bool arrived(std::size_t bytes, FrameHandler &handler);
 
-    /// Nothing of a frame has come whose rest is missing.
+    /// No frame has come in part only.
     bool is_between_frames() const {
         return begin_ == end_ && data_left_ == 0;
     }
 
-    /// Holds the longest eager frame, and takes many short ones at once.
+    /// The buffer holds the longest eager frame, and many short ones at once.
     static constexpr std::size_t capacity = 65536;
     static_assert(capacity >= sizeof(wire::FrameHeader) + wire::largest_eager);
 
@@ -52,13 +54,13 @@ class FrameReader {
     void take_data(FrameHandler &handler);
 
     std::unique_ptr<unsigned char[]> buffer_;
-    std::size_t begin_ = 0, end_ = 0; ///< of what has come and is not taken
-    std::size_t data_left_ = 0;       ///< of the payload of a data frame
-    char *place_ = nullptr;           ///< where that goes, if it is one place
+    std::size_t begin_ = 0, end_ = 0; ///< of what has come but has not been handled
+    std::size_t data_left_ = 0;       ///< bytes still to come of a data frame's payload
+    char *place_ = nullptr;           ///< where these bytes go, if it is one place
 };
 
-/// Makes a stream: whole small frames are copied, one long payload at a time is written from where it lies. What is
-/// added while there is such a payload goes behind it.
+/// Makes a stream. Whole small frames are copied; one long payload at a time is written from where it lies. What is
+/// added meanwhile goes behind that payload.
 class FrameWriter {
   public:
     /// `payload` has header.bytes bytes if there is one.

@@ -33,7 +33,7 @@ bool Incoming::frame(const wire::FrameHeader &header, unsigned char *payload) {
     return true;
 }
 
-/// A whole message.
+/// A whole message has arrived.
 void Incoming::arrive(const Arrival &arrival, const unsigned char *payload) {
     if (Receive *receive = match(arrival)) {
         Count wanted = accept(*receive, arrival.envelope.source, arrival.envelope.tag, arrival.bytes);
@@ -47,8 +47,8 @@ void Incoming::arrive(const Arrival &arrival, const unsigned char *payload) {
     keep_unexpected(arrival, {.payload = copy, .by_tcp = true});
 }
 
-/// If it is too late the message is received, and its sender hears nothing more. Messages that a matched probe has
-/// taken will be received.
+/// If the cancellation comes too late, the message is received, and its sender hears nothing more. Messages that a
+/// matched probe has taken will be received.
 void Incoming::cancel(std::uint64_t id) {
     auto found = kept_.find(id);
     if (found == kept_.end() || found->second->communicator) return;

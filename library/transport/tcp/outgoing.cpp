@@ -12,7 +12,7 @@
 namespace volley {
 namespace {
 
-/// Data that does not lie in one block is packed in pieces of so many bytes.
+/// Data that does not lie in one block is packed so many bytes at a time.
 constexpr Count packed_at_once = 256 << 10;
 
 std::uint64_t eager_limit() {

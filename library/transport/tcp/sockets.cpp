@@ -22,14 +22,14 @@ sockaddr_in own_address(std::uint16_t port) {
     return address;
 }
 
-/// A frame that is written shall leave at once: the next one may depend on its answer.
+/// A frame that is written should leave at once, since the next one may depend on the answer.
 void do_not_delay(const Descriptor &socket) {
     int yes = 1;
     setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
 }
 
-/// On one host a connection is made by the time connect() returns, or microseconds later, unless so many wait to be
-/// accepted that the kernel takes no more.
+/// On one host a connection exists by the time connect() returns, or microseconds later, unless so many others wait to
+/// be accepted that the kernel takes no more.
 constexpr int longest_greeting_ms = 1000;
 
 } // namespace

@@ -8,12 +8,12 @@
 
 namespace volley {
 
-/// Takes connections at a port that the system chooses. Throws Error.
+/// Listens at a port that the system chooses. Throws Error.
 Descriptor listen_somewhere(std::uint16_t &port);
-/// A connection that has been made; none if there is none now (errno says why).
+/// Accepts a connection; an empty Descriptor if none waits (errno says why).
 Descriptor accept_from(const Descriptor &listener);
-/// Connects, or goes on connecting while it is used already, where the other end is slow; so what is written first
-/// leaves at once. None, with errno, if it is refused.
+/// Connects. If the other end is slow, the socket may be used while it goes on connecting; so what is written first
+/// leaves as soon as possible. An empty Descriptor, with errno set, if the connection is refused.
 Descriptor connect_to(std::uint16_t port);
 
 } // namespace volley

@@ -19,13 +19,13 @@ namespace {
 
 constexpr std::size_t most_strangers = 64;
 constexpr std::uint64_t longest_silence_ns = 5'000'000'000;
-/// So many connections are accepted in a row, so that they do not keep the rank from its messages.
+/// At most so many connections are accepted in a row, so that they do not keep the rank from its messages.
 constexpr int most_accepted = 16;
 
 /// What is ready is found by its key: a kind and a process or descriptor.
 enum class Ready : std::uint32_t { listener, stranger, outgoing, incoming };
 
-/// Where its connection belongs; the table of processes may have grown.
+/// The place of a process's connection, made if the table of processes has grown.
 template <class Connections> auto &place_for(ProcessIndex process, Connections &connections) {
     auto index = static_cast<std::size_t>(process);
     if (index >= connections.size()) connections.resize(index + 1);
@@ -36,7 +36,7 @@ std::uint64_t key_of(Ready kind, int number) {
     return static_cast<std::uint64_t>(kind) << 32 | static_cast<std::uint32_t>(number);
 }
 
-/// Takes the same time wherever the first difference is.
+/// Compares in the same time wherever the first difference is.
 bool is_secret(const unsigned char *shown) {
     unsigned differences = 0;
     for (std::size_t i = 0; i < secret_bytes; i++)
@@ -125,7 +125,7 @@ void Tcp::accept() {
             std::string text = std::string("cannot take a TCP connection of another rank: ") + std::strerror(errno);
             abort_job_for(text.c_str());
         }
-        // Ranks say who they are at once: the oldest of too many is none.
+        // Ranks say who they are at once, so the oldest of too many strangers is not a rank.
         if (strangers_.size() == most_strangers) close(strangers_.begin());
         const int descriptor = made.get();
         if (!descriptors.add(descriptor, EPOLLIN, key_of(Ready::stranger, descriptor))) continue;
@@ -134,7 +134,7 @@ void Tcp::accept() {
     }
 }
 
-/// Takes what a stranger says. True if it turns out to be a rank.
+/// Reads what a stranger says. True if the stranger turns out to be a rank.
 bool Tcp::hear(int descriptor) {
     auto found = std::ranges::find_if(strangers_, [&](const Stranger &one) { return one.socket.get() == descriptor; });
     if (found == strangers_.end()) return false;
@@ -148,7 +148,8 @@ bool Tcp::hear(int descriptor) {
     return known;
 }
 
-/// False if it is none of this job's ranks, or one that has a connection.
+/// Makes a stranger's connection an Incoming. False if the stranger is not a rank of this job that sends by TCP, or
+/// already has a connection.
 bool Tcp::greet(Stranger &stranger) {
     wire::Hello hello;
     std::memcpy(&hello, stranger.hello, sizeof hello);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Messages by TCP, between ranks of one host: every rank takes connections at a port of 127.0.0.1 that its record
-/// names, and makes one to each rank it sends messages to, with its first message (connection.h).
+/// Messages by TCP, between ranks of one host. Every rank accepts connections at a port of 127.0.0.1 that its record
+/// names. It connects to each rank it sends to, with its first message to that rank (connection.h).
 ///
-/// Any program of the machine can connect to the port. Who does not begin by showing the job's secret, or does not
-/// within some seconds, is closed without a word; of those who have not shown it yet there are a few at most.
+/// Any program of the machine can connect to the port. A peer that does not begin by showing the job's secret, or does
+/// not do so within some seconds, is disconnected without an answer. Only a few connections at a time may be without
+/// the secret.
 ///
-/// Messages of one sender arrive in the order in which they were sent. What arrives before its receive is bounded:
-/// what exceeds a sender's credit waits at the sender.
+/// Messages of one sender arrive in the order in which they were sent. Memory for what arrives before its receive is
+/// bounded: what exceeds a sender's credit waits at the sender.
 #pragma once
 
 #include "layout/copy.h"
@@ -22,7 +23,7 @@ namespace volley {
 
 class Tcp {
   public:
-    /// Takes connections from now on. Throws Error.
+    /// Accepts connections from now on. Throws Error.
     void open();
     bool enabled() const {
         return static_cast<bool>(listener_);
@@ -31,9 +32,9 @@ class Tcp {
     void start(Send &send);
     /// The send completes, cancelled or not, when its receiver has answered.
     void cancel(Send &send);
-    /// A receive has been matched with the announced message of that number: it wants so many bytes.
+    /// A receive has been matched with the announced message of that number, and wants so many bytes of it.
     void fetch(Receive &receive, ProcessIndex sender, std::uint64_t number, Count wanted);
-    /// A message of so many bytes that had come as bytes has been received.
+    /// An eager message of so many bytes has been received.
     void received(ProcessIndex sender, Count bytes);
     /// Nobody will receive the announced message.
     void drop(ProcessIndex sender, std::uint64_t number);
@@ -41,16 +42,16 @@ class Tcp {
     /// Looks at all connections. True if anything moved.
     bool progress();
 
-    /// All that was sent is with the kernel.
+    /// The kernel has taken all that was sent.
     bool all_written() const;
     /// No send waits for its receiver.
     bool all_delivered() const;
-    /// Waits until the kernel at the other end has all that was written: what this process has not read when it ends
-    /// could make the kernel drop the rest.
+    /// Waits until the kernel at the other end has received all that was written. If this process ended with data
+    /// unread, its kernel could drop what is still to be sent.
     void settle();
 
   private:
-    /// Who has connected and not said who it is.
+    /// A peer that has connected but has not said who it is.
     struct Stranger {
         Descriptor socket;
         std::uint64_t since_ns;
@@ -68,9 +69,9 @@ class Tcp {
     void close(std::vector<Stranger>::iterator stranger);
 
     Descriptor listener_;
-    std::vector<std::unique_ptr<Outgoing>> outgoing_; ///< by the receiver
-    std::vector<std::unique_ptr<Incoming>> incoming_; ///< by the sender
-    std::vector<ProcessIndex> waiting_;               ///< receivers that did not take connections yet
+    std::vector<std::unique_ptr<Outgoing>> outgoing_; ///< indexed by receiver
+    std::vector<std::unique_ptr<Incoming>> incoming_; ///< indexed by sender
+    std::vector<ProcessIndex> waiting_;               ///< receivers that do not accept connections yet
     std::vector<Stranger> strangers_;                 ///< in the order in which they came
 };
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// All that goes over a TCP connection between two ranks.
+/// The protocol of a TCP connection between two ranks.
 ///
-/// A connection belongs to one sender and one receiver of messages; the sender makes it. First it says Hello. What
-/// follows are frames, each a FrameHeader and, for some kinds, a payload of `bytes` bytes. The sender's:
+/// A connection belongs to one sender and one receiver of messages; the sender makes it. The sender's first bytes are a
+/// Hello. Frames follow, each a FrameHeader and, for some kinds, a payload of `bytes` bytes. The sender sends:
 ///
 ///     eager     a message, whole: its payload follows
 ///     request   a message is announced that has `bytes` bytes; `id` is its number from here on, never used again
 ///     data      the next part of message `id`: its payload follows
 ///     cancel    message `id` shall not be received, if that is still possible
 ///
-/// and the receiver's, on the same connection:
+/// The receiver sends, on the same connection:
 ///
 ///     pull      message `id` has been matched: its first `bytes` bytes are wanted. If these are none, nothing follows
 ///     credit    eager messages that took `bytes` bytes of the sender's credit have been received
@@ -17,7 +17,7 @@
 ///
 /// Messages are matched in the order of their eager and request frames. The data of several messages may take turns.
 ///
-/// Both ends run on one host: numbers are in its byte order.
+/// Both ends run on one host, so numbers are in its byte order.
 #pragma once
 
 #include "boot/job.h"
@@ -62,9 +62,9 @@ static_assert(sizeof(Hello) == 48 && sizeof(FrameHeader) == 32);
 inline constexpr std::uint64_t largest_eager = 16384;
 inline constexpr std::uint64_t largest_data = 1 << 20;
 
-/// What a sender may have sent eagerly to one receiver that has not been received there: payloads and headers.
+/// How much a sender may have sent eagerly to one receiver before the receiver has received it: payloads and headers.
 inline constexpr std::uint64_t eager_credit = 4 << 20;
-/// The receiver gives it back in portions of so many bytes, or more.
+/// The receiver gives credit back in portions of so many bytes, or more.
 inline constexpr std::uint64_t credit_portion = eager_credit / 4;
 
 inline constexpr std::uint64_t eager_cost(std::uint64_t bytes) {

@@ -29,7 +29,7 @@ std::uint64_t limit(decltype(RLIMIT_AS) resource) {
     return getrlimit(resource, &value) == 0 ? value.rlim_cur : RLIM_INFINITY;
 }
 
-/// A limit on a process's memory must leave most of it to the program.
+/// Where a process's memory is limited, the arena must leave most of it to the program.
 std::uint64_t arena_bytes(std::uint64_t wanted) {
     const std::uint64_t allowed = std::min<std::uint64_t>(limit(RLIMIT_AS) / 4, limit(RLIMIT_FSIZE));
     const std::uint64_t bytes = std::min(wanted, allowed) / page * page;
@@ -67,7 +67,7 @@ ArenaHead *map_arena(int file, std::uint64_t address, std::uint64_t bytes) {
     void *wanted = reinterpret_cast<void *>(address);
     void *got = mmap(wanted, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, file, 0);
     if (got == wanted) {
-        // The kernel would write all of it into a core file, and make the pages that do not exist yet to do so.
+        // The kernel would otherwise write all of the arena into a core file, and allocate its missing pages for that.
         madvise(got, bytes, MADV_DONTDUMP);
         return static_cast<ArenaHead *>(got);
     }

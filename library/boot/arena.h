@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The memory all ranks of the job share (boot/job.h): made here, before the first rank starts.
+/// Makes the memory that all ranks of the job share (boot/job.h), before the first rank starts.
 #pragma once
 
 #include <cstdint>

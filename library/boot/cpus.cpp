@@ -36,7 +36,7 @@ std::vector<int> affinity() {
     return found;
 }
 
-/// A fact of the topology the kernel tells, or what it is where it does not.
+/// A fact of the topology, as the kernel tells it; `otherwise` where the kernel does not.
 int topology_fact(int processor, const char *name, int otherwise) {
     int value = otherwise;
     std::ifstream file("/sys/devices/system/cpu/cpu" + std::to_string(processor) + "/topology/" + name);

@@ -14,7 +14,7 @@ struct Processor {
     int core; ///< within the package; hardware threads of one core share it
 };
 
-/// Those the affinity mask allows.
+/// The processors that the affinity mask allows.
 std::vector<Processor> allowed_processors();
 
 /// The smaller of what the affinity mask and the control group's quota (v1 or v2, this group and those
@@ -27,23 +27,25 @@ std::uint32_t allowed_cores();
 /// The affinity mask as the kernel writes it: "0-3,8".
 std::string allowed_list();
 
-/// Processors and cores of ranks of which each is bound to some.
+/// The processors and cores of several ranks, each bound to some of them.
 struct UsableTogether {
     std::uint32_t cpus;  ///< no more than the quota
     std::uint32_t cores; ///< hardware threads of one counted once
 };
 
-/// What `lists`, each as allowed_list() gives it, come to together. What is no list is left out; at least 1.
+/// What the processors in `lists`, each as allowed_list() returns it, add up to; at least 1. Texts that are no such
+/// list are ignored.
 UsableTogether usable_together(const std::vector<std::string> &lists);
 
-/// Of AMD's processors: a line that one core writes and another reads, again and again, costs the writer each time that
-/// the reader's copy has to go (bench/lines.cpp, Zen 4: 7 ns a line where reading takes 2, 28 where it takes 4). A line
-/// that the reader writes, too, goes back and forth as a whole, at the reader's price each way.
+/// Whether lines migrate, as on AMD's processors. When one core writes a line that another has read, again and again,
+/// the writer pays each time for the removal of the reader's copy (bench/lines.cpp, Zen 4: 7 ns a line where reading
+/// takes 2, 28 where it takes 4). A line that the reader writes, too, goes back and forth as a whole, at the reader's
+/// price each way.
 extern const bool lines_migrate;
 
-/// The same of blocks of many lines, written in a row: up to Zen 4. Zen 5's writers wait for many readers' copies at a
-/// time (bench/lines.cpp, 64 KiB: 0.8 ns a line either way, and reading costs 1.05 instead of 0.82 if the reader
-/// writes).
+/// Whether the same holds for blocks of many lines, written in a row: up to Zen 4. Zen 5's writers wait for the removal
+/// of many readers' copies at a time (bench/lines.cpp, 64 KiB: 0.8 ns a line either way, and reading costs 1.05 instead
+/// of 0.82 if the reader writes).
 extern const bool blocks_migrate;
 
 } // namespace volley

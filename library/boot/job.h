@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What a launcher tells a rank, and the head of the memory all ranks of a host share.
+/// What a launcher tells a rank, and the head of the memory that all ranks of a host share.
 ///
-/// The launcher makes one *arena* (a memfd) for the ranks of a host and has it mapped at the same address
-/// in every rank: in shared mode once for all, since they share the address space; in process mode by each
-/// rank, at the address the launcher names. A rank finds it through its environment (names below).
+/// The launcher makes one *arena* (a memfd) for the ranks of a host, which is mapped at the same address in every rank.
+/// In shared mode the launcher maps it once, since the ranks share the address space; in process mode each rank maps
+/// it, at the address the launcher names. A rank finds the arena through its environment (names below).
 ///
-/// Everything here is plain data: no vtables, no function pointers, no thread-local storage, since every
-/// rank runs its own copy of the library, and tools read it from outside.
+/// Everything here is plain data: no vtables, no function pointers, no thread-local storage, since every rank runs its
+/// own copy of the library, and tools read it from outside.
 #pragma once
 
 #include <atomic>
@@ -47,7 +47,7 @@ enum class Transport : std::uint32_t {
     tcp = 1, ///< TCP connections; messages of a rank to itself still go through memory
 };
 
-/// A rank's life, as others and the launcher see it. Only moves forward.
+/// The stages of a rank's life, as others and the launcher see it. A rank only moves forward.
 enum class RankState : std::uint32_t {
     absent = 0,      ///< the launcher has not started it
     started = 1,     ///< its program runs
@@ -56,15 +56,15 @@ enum class RankState : std::uint32_t {
     ended = 4,       ///< its process is gone
 };
 
-/// What a rank that waits waits for: which fields of its CallStatus mean something.
+/// What a waiting rank waits for. This determines which fields of its CallStatus mean something.
 enum class WaitKind : std::uint32_t {
     unknown = 0,    ///< something else
     receive = 1,    ///< a message from `peer`
     send = 2,       ///< that `peer` receives a message
     step = 3,       ///< a message of a collective operation; `tag` is the operation's number in `context`
     collective = 4, ///< the rest of a collective operation; `tag` as above, `peer` is the root
-    /// Others in a round (collective/area.h); `tag` is its number in `context`, `peer` the root of the operation,
-    /// `world_peer` a rank whose post it waits for, or -1: all are to arrive.
+    /// Other ranks in a collective round (collective/area.h). `tag` is the round's number in `context`, and `peer` the
+    /// root of the operation. `world_peer` is the rank that is to publish, or -1: all are to arrive.
     round = 5,
     one_of = 6, ///< one of several requests: CallStatus's alternatives
 };
@@ -75,7 +75,7 @@ struct Alternative {
     std::atomic<std::int32_t> peer, world_peer, tag;
     std::atomic<std::uint32_t> context;
 };
-inline constexpr std::size_t most_alternatives = 8; ///< that are told one by one
+inline constexpr std::size_t most_alternatives = 8; ///< that are listed one by one
 
 /// What a rank is doing, for mpitask and for the message when a job ends badly. Written by its rank with
 /// relaxed stores around each blocking call, read by anyone; a torn reading is possible and harmless.
@@ -105,11 +105,11 @@ struct alignas(cache_line) RankRecord {
     std::int32_t node;                   ///< ranks of equal number share memory
     std::int32_t exit_status;            ///< as waitpid gives it, once state is ended
     std::atomic<std::uint32_t> sleeping; ///< 1 while it waits on `wake` (see wait/)
-    /// Which address space it was placed in: ranks of the same number, not 0, share it (there is more than one
-    /// if the ranks need more mappings than the kernel allows one to have). 0: placement is process.
+    /// The address space it was placed in. Ranks with the same number, not 0, share one (there are several if the ranks
+    /// need more mappings than the kernel allows one to have). 0: placement is process.
     std::uint32_t space;
-    /// Process id of the program that called MPI_Init: another one than `process` if that, a shell script for example,
-    /// started it.
+    /// Process id of the program that called MPI_Init. It differs from `process` if that is, for example, a shell
+    /// script that started the program.
     std::atomic<std::int32_t> program;
     /// Address of the random bytes it was started with, to be compared with getauxval(AT_RANDOM): a rank of
     /// placement shared that finds another value has exec'd another program, and is a process now; so is a child of
@@ -119,7 +119,8 @@ struct alignas(cache_line) RankRecord {
     /// launcher for debuggers; 0: not known, and /proc tells.
     std::uint64_t program_base, interpreter_base;
     std::atomic<std::uint64_t> status_page; ///< offset of its StatusPage (boot/status_page.h); 0: none yet
-    /// Waits that nobody ended though what they waited for was there, until the rank looked by itself (wait/sleep.h).
+    /// Counts waits that no other rank ended though their condition was met, until the rank looked by itself
+    /// (wait/sleep.h).
     std::atomic<std::uint32_t> lost_wake_ups;
     std::atomic<std::uint32_t> wake_up_socket; ///< name of it (wait/descriptors.h); 0: it sleeps on `wake` alone
     std::atomic<std::uint32_t> tcp_port;       ///< where it takes connections (transport/tcp/); 0: none yet, or never
@@ -137,13 +138,15 @@ struct alignas(cache_line) ArenaHead {
     std::uint32_t cores;              ///< that they belong to (affinity alone): hardware threads counted once
     char job[description_bytes];      ///< unique name of the job
     std::uint64_t records;            ///< offset of RankRecord[ranks]
-    /// Offset of a page from which on, to the end, all is for the ranks (arena/allocator.h). It is zero at first.
+    /// Offset of the first page of the memory that the ranks use (arena/allocator.h), up to the end. It is zero at
+    /// first.
     std::uint64_t memory;
     Transport transport;                ///< between ranks of one node
     unsigned char secret[secret_bytes]; ///< drawn at random: what members of the job show to each other
-    /// Which library the ranks have loaded (init/build_id.h), by the first of them; 0: nobody has come yet.
+    /// The build id of the library that the ranks have loaded (init/build_id.h), stored by the first of them; 0: no
+    /// rank has come yet.
     std::atomic<std::uint64_t> library;
-    /// Offset of what the ranks' libraries share (transport/job_shared.h); 0 until the first of them has made it.
+    /// Offset of the JobShared (transport/job_shared.h); 0 until the first rank has made it.
     alignas(cache_line) std::atomic<std::uint64_t> job_shared;
     /// 0, or 1 + the rank whose end is ending the job; set once, by the launcher or MPI_Abort.
     alignas(cache_line) std::atomic<std::uint32_t> ending;

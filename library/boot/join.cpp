@@ -34,7 +34,7 @@ std::optional<std::uint64_t> number_in(const char *variable, int base = 10) {
     return value;
 }
 
-/// Maps an arena another process has made at the address it has there.
+/// Maps an arena that another process has made, at the address it has there.
 ArenaHead *map_as_others(int file, std::uint64_t address, std::uint64_t bytes) {
     ArenaHead *arena = map_arena(file, address, bytes);
     if (!arena) throw system_error("cannot map the memory the ranks share at the address it has in the others");
@@ -53,19 +53,19 @@ void check_magic(const ArenaHead *arena) {
                     "belongs to its libmpi_abi.so.1");
 }
 
-/// Whether the launcher's mappings, the arena among them, are here: in the process that it placed, and in children of
-/// that, which inherit them. A program that one of these has exec'd has none.
+/// Whether this process has the launcher's mappings, the arena among them. The process that the launcher placed has
+/// them, and so have its children, which inherit them. A program that one of these has exec'd has none.
 bool has_mappings(const RankRecord &record) {
     return record.placement == Placement::shared && record.placed_at == getauxval(AT_RANDOM);
 }
 
 /// Whether this process is in the address space where the launcher placed its rank, with its neighbours. A child (of
-/// fork) has a copy of that address space, in which nobody writes and nobody can read for it.
+/// fork) has a copy of that address space, where its neighbours neither write nor read.
 bool is_in_place(const RankRecord &record) {
     return has_mappings(record) && record.process == getpid();
 }
 
-/// Children of this process are no ranks of the job.
+/// Removes the launcher's variables, since children of this process are not ranks of the job.
 void forget_environment() {
     for (const char *name : {environment::arena_file, environment::arena_address, environment::rank, environment::ranks,
                              environment::application})
@@ -80,7 +80,8 @@ std::optional<JobPlace> join_launcher() {
     int descriptor = static_cast<int>(*file);
     if (fcntl(descriptor, F_GETFD) < 0) return std::nullopt; // a rank's child: the job is not its own
     JobPlace place;
-    // Reading a record needs the arena, and whether it is mapped here follows from the record: ask the file.
+    // Reading a record in memory needs the arena, but only the record tells whether the arena is mapped here: so read
+    // the record from the file.
     ArenaHead head_copy;
     std::memset(static_cast<void *>(&head_copy), 0, sizeof head_copy);
     if (pread(descriptor, static_cast<void *>(&head_copy), sizeof head_copy, 0) != sizeof head_copy)
@@ -102,7 +103,7 @@ std::optional<JobPlace> join_launcher() {
 
 pmi::Client *launcher = nullptr; ///< if this process has joined its job by PMI
 
-/// Launchers may bind each rank to processors of its own: the job has them all.
+/// Launchers may bind each rank to processors of its own: the job may use all of these together.
 void count_processors(pmi::Client &client, ArenaHead &arena) {
     if (read_settings().cpus) return;
     std::vector<std::string> lists;
@@ -153,7 +154,8 @@ std::optional<JobPlace> join_pmi() {
     return place;
 }
 
-/// Launchers of others tell the size of their job so. Running N worlds of one instead is the classic silent error.
+/// Other launchers tell the size of their job by these variables. Running N worlds of one instead is the classic silent
+/// error.
 void refuse_foreign_launcher() {
     struct Foreign {
         const char *size;
@@ -182,7 +184,8 @@ JobPlace alone() {
     return {.arena = arena->head()};
 }
 
-/// A rank's place can be taken once: by the program itself, or by one that it, a shell script, has started.
+/// Takes a rank's place, which only one process can do: the program that mpiexec started, or one that this program, for
+/// example a shell script, has started.
 void take_place(RankRecord &record, int rank) {
     std::int32_t nobody = 0;
     std::int32_t own = getpid();
@@ -193,7 +196,7 @@ void take_place(RankRecord &record, int rank) {
         record.placement = Placement::process;
         record.space = 0;
     }
-    // Where Yama restricts who may read whom, neighbours are not among the allowed unless said so.
+    // Where Yama restricts who may read whose memory, neighbours may read this process only if it says so.
     prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 }
 

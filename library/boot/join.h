@@ -16,14 +16,16 @@ struct JobPlace {
     int application = 0;
 };
 
-/// Asks, in this order: our mpiexec; a launcher that speaks PMI-1; nobody, for a world of one. Throws Error, also where
-/// another launcher has started the process as one of several, which this library cannot join.
+/// Finds the job of this process. It asks, in this order, Volley's mpiexec and a launcher that speaks PMI-1; without
+/// either it makes a world of one. Throws Error, also if another launcher has started the process as one of several,
+/// which this library cannot join.
 JobPlace join_job();
 
-/// Tells a launcher that speaks PMI-1, if that started this process, that it ends well. Later calls do nothing.
+/// If a launcher that speaks PMI-1 started this process: tells the launcher that the process ends well. Later calls do
+/// nothing.
 void leave_job();
 
-/// Asks such a launcher to end the job. Comes back if there is none.
+/// Asks such a launcher to end the job. Returns if there is none.
 void abort_through_launcher(int code);
 
 } // namespace volley

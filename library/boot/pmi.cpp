@@ -94,7 +94,7 @@ void Client::finalize() {
     try {
         ask("cmd=finalize", "finalize_ack");
     } catch (const Error &) {
-        // The launcher is gone: there is nobody to tell.
+        // The launcher is gone, so there is nobody to tell.
     }
 }
 

@@ -12,13 +12,13 @@
 namespace volley {
 namespace {
 
-/// A ring holds four of the longest messages; there may be one from each rank to each other.
+/// A ring holds four messages of this size, and there may be one ring from each rank to each other.
 constexpr std::uint32_t largest_eager_limit = 1 << 20;
 
-/// A block of common memory holds such a message, as long as it is under way.
+/// Such a message takes a block of common memory as long as it is under way.
 constexpr std::uint32_t largest_pipeline_limit = 1 << 24;
 
-/// Addresses for it are chosen in the lower half of those of a process.
+/// The arena's address is chosen in the lower half of the addresses of a process.
 constexpr std::uint64_t largest_arena_bytes = std::uint64_t{1} << 42;
 
 template <class Number>

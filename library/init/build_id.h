@@ -6,8 +6,8 @@
 
 namespace volley {
 
-/// The first eight bytes of the linker's build id of the file this code was loaded from, which changes with each
-/// difference in it; 0 if it has none.
+/// The first eight bytes of the build id that the linker gave the file this code was loaded from; 0 if it has none. It
+/// changes with each difference in the file.
 std::uint64_t build_id();
 
 } // namespace volley

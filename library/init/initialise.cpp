@@ -32,7 +32,7 @@ int users = 0; ///< MPI_Init and sessions
 bool joined = false;
 std::atomic<pthread_t> main_thread;
 
-/// The first rank that comes makes what all share; it is zero at first, which is its beginning.
+/// Finds what all ranks share. The first rank makes it; it is zero at first, which is a valid beginning.
 JobShared *find_job_shared(ArenaHead &arena) {
     std::uint64_t offset = arena.job_shared.load(std::memory_order_acquire);
     if (offset == 0) {
@@ -46,7 +46,7 @@ JobShared *find_job_shared(ArenaHead &arena) {
     return arena_pointer<JobShared>(offset);
 }
 
-/// What ranks share has its layout from the library: all of them must have loaded the same one.
+/// The library determines the layout of what ranks share, so all ranks must have loaded the same build.
 void check_library(ArenaHead &arena) {
     const std::uint64_t own = build_id();
     std::uint64_t others = 0;
@@ -55,7 +55,7 @@ void check_library(ArenaHead &arena) {
                 "finds (ldd, LD_LIBRARY_PATH), and let all find the one that belongs to mpiexec");
 }
 
-/// It is the whole job's: set for one program only, it would be ignored.
+/// The transport is chosen for the whole job: a setting for one program only would be ignored.
 void check_transport() {
     if (node.settings.transport.value_or(node.arena->transport) == node.arena->transport) return;
     throw Error("the environment variable VOLLEY_TRANSPORT has another value here than for the whole job: set it with "
@@ -95,8 +95,8 @@ void meet_all() {
     while (engine.progress()) {}
 }
 
-/// Messages that were never received show an error of the program, which could wait for them for ever under another
-/// MPI.
+/// Reports messages that were never received. They show an error of the program, which could wait for them for ever
+/// under another MPI.
 void report_unreceived() {
     LeftMessages left = left_messages();
     for_each_queue([&](const MatchQueues &queues) {
@@ -113,7 +113,8 @@ void report_unreceived() {
         left.bytes, left.count == 1 ? "" : " (the first of them)");
 }
 
-/// An error of this library that costs time only. It is said wherever a program ends, as nobody would look for it.
+/// Reports an error of this library that only costs time. It is reported at the end of every program, as nobody would
+/// look for it.
 void report_lost_wake_ups() {
     std::uint32_t lost = node.own->lost_wake_ups.load(std::memory_order_relaxed);
     if (lost == 0) return;
@@ -123,8 +124,8 @@ void report_lost_wake_ups() {
                  node.rank, lost, lost == 1 ? "wait" : "waits");
 }
 
-/// A process of sessions only has nobody else who tells its launcher that it ends well: after the last one there may be
-/// another session, until the process ends. Its children are not the launcher's.
+/// Tells the launcher that a process which used only sessions ends well. This has to wait for the end of the process,
+/// since another session may follow the last one. A child of the process is not the launcher's, so it tells nothing.
 [[gnu::destructor]] void leave_at_end() {
     if (joined && users == 0 && node.own->program.load(std::memory_order_relaxed) == getpid()) leave_job();
 }
@@ -137,7 +138,8 @@ int acquire_library(int thread_level) {
         try {
             join();
         } catch (const std::exception &error) {
-            // It was entered where there was no record yet; what fails is to be called by its name.
+            // The function's number was stored before there was a record; store it there, so that the error names the
+            // function.
             if (node.own) node.own->call_status.function.store(function, std::memory_order_relaxed);
             return fail(MPI_ERR_OTHER, "%s", error.what());
         }
@@ -154,8 +156,8 @@ int acquire_library(int thread_level) {
 }
 
 void release_library() {
-    // After MPI_Finalize nobody receives any more; sessions do not wait for each other. Meanwhile another thread may
-    // begin one.
+    // After MPI_Finalize nobody receives any more. Sessions do not wait for each other, so here the rank waits for its
+    // own messages. Meanwhile another thread may begin a session.
     if (users == 1 && engine.phase != Phase::finalised) engine.wait_until([] { return messages.all_delivered(); });
     if (--users > 0) return;
     engine.lock.end_ownership();

@@ -8,7 +8,7 @@ namespace volley {
 /// is acquired. `thread_level` only ever rises.
 [[nodiscard]] int acquire_library(int thread_level);
 
-/// The counterpart. The last one waits until others have what this rank has sent.
+/// Undoes one acquire_library(). The last call waits until others have what this rank has sent.
 void release_library();
 
 } // namespace volley

@@ -10,8 +10,8 @@ namespace volley {
 using Count = MPI_Count;
 static_assert(sizeof(MPI_Aint) == sizeof(Count) && sizeof(MPI_Offset) == sizeof(Count));
 
-/// The longest message: what a ring tells of one (transport/shm/ring.h). No memory is as large, but data may lie in the
-/// same memory again and again.
+/// The longest message, by the width of the field in a ring's slot (transport/shm/ring.h). No memory is as large, but
+/// data may lie in the same memory again and again.
 inline constexpr Count largest_message = (Count{1} << 56) - 1;
 
 /// A sum of products that remembers whether anything in it overflowed; `value()` is then meaningless.

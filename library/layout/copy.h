@@ -30,11 +30,12 @@ void pack(const TypedBuffer &source, Count from, Count to, void *packed);
 /// `packed` has byte `from` first.
 void unpack(const TypedBuffer &destination, Count from, Count to, const void *packed);
 
-/// The same bytes of two messages with the same number of packed bytes. Straight from place to place where both
-/// have the same layout, long blocks or equal ones; else through a few kilobytes that stay in the cache.
+/// Copies the same bytes between two messages with the same number of packed bytes. It copies straight from place to
+/// place if both have the same layout, long blocks or equal ones; otherwise through a few kilobytes that stay in the
+/// cache.
 void copy_between(const TypedBuffer &source, const TypedBuffer &destination, Count from, Count to);
 
-/// A function to call with each piece of memory; false ends the walk. It borrows what it was made of.
+/// A function to call with each piece of memory; it returns false to end the walk. This object borrows the function.
 class SegmentVisitor {
   public:
     template <class Function>

@@ -82,7 +82,8 @@ template <class Sink> class Walk {
         return true;
     }
 
-    /// The innermost kinds once more, so that the choice among them is made once and not for every repetition.
+    /// The innermost kinds are handled once more here, so that the choice among them is made once and not for every
+    /// repetition.
     bool loop(const PlanNode &child, std::uintptr_t address, Count count, Count stride) {
         switch (child.kind) {
         case NodeKind::vector:

@@ -282,7 +282,7 @@ bool SharedMemory::begin_stream(Send &send) {
         return false;
     }
     send.block = block;
-    channels.to(send.receiver).in_time(); // the receiver
+    channels.to(send.receiver).in_time(); // the receiver has come
     return stream(send);
 }
 

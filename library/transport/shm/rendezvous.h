@@ -94,7 +94,7 @@ struct alignas(2 * cache_line) Rendezvous {
     std::int64_t to_bytes;   ///< how much of the message fits into the receiver's buffer
     std::uint64_t next_told; ///< in the list of Inbox::attention: offset of the next, or 0
     alignas(cache_line) std::atomic<std::int64_t> claimed; ///< bytes claimed for copying, in whole chunks
-    std::atomic<std::int64_t> copied; ///< bytes the sender has copied; while streaming, the receiver
+    std::atomic<std::int64_t> copied; ///< bytes, by the sender; while streaming: taken out of the block
 
     /// The sender's or the receiver's claim.
     bool claim(RendezvousState wanted_state) {

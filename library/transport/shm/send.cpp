@@ -16,8 +16,8 @@ namespace {
 /// 20 microseconds where it has a core of its own; after two turns of the others where it has not.
 constexpr int looks_when_alone = 400;
 constexpr int looks_when_oversubscribed = 2;
-/// If the receiver comes later than this (some 2 microseconds), the message had better gone through the ring, where
-/// nobody waits. A sender whose receiver was late the last time waits no longer than this, either.
+/// If the receiver comes later than this (some 2 microseconds), the ring would have been better, since there the sender
+/// does not wait. A sender whose receiver was late the last time waits no longer than this, either.
 constexpr int looks_when_quick = 24;
 /// Larger messages wait for their receiver: copying them twice costs more than the delay of most receivers.
 constexpr Count largest_buffered = 1 << 20;

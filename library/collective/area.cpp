@@ -10,8 +10,9 @@
 namespace volley {
 namespace {
 
-/// Posts up to here gain by being handed down (2 ranks in a row, bench/collectives.cpp: allgather of 384 B 0.24 us,
-/// else 0.27; bcast of 1 KiB 0.27, else 0.15).
+/// Published data up to here gains by being demoted to a cache level that cores share, longer data loses (2 ranks,
+/// called in a row, bench/collectives.cpp: allgather of 384 B 0.24 us demoted, 0.27 not; bcast of 1 KiB 0.27 demoted,
+/// 0.15 not).
 constexpr std::size_t most_demoted_when_published = 384;
 
 void depart(Communicator &communicator) {
@@ -25,17 +26,17 @@ const bool registered = (Communicator::on_release(depart), true);
 
 CollectiveArea *make_area(const Group &group) {
     int ranks = group.size();
-    // Before a process has joined the job it is not known for good where it is: it may exec another program.
+    // Until all processes have joined the job, it is not certain where they are: a process may exec another program.
     if (node.job->joined.load(std::memory_order_acquire) < static_cast<std::uint32_t>(processes.ranks()))
         return nullptr;
-    // All reach all through memory, or else they have messages only.
+    // All members must share memory with each other; otherwise they have only messages.
     if (!std::ranges::all_of(group.processes(), [](ProcessIndex process) {
             return processes[process].record != nullptr && processes[process].transport == Transport::shm;
         }))
         return nullptr;
     bool direct =
         std::ranges::all_of(group.processes(), [](ProcessIndex process) { return node.may_dereference(process); });
-    // Rooms and stage are a comfort; half of the arena is for what messages need.
+    // Rooms and stage are optional. Half of the arena is left for messages.
     std::size_t room_bytes = CollectiveArea::room_bytes_for(ranks, direct);
     std::size_t stage_bytes = CollectiveArea::stage_bytes_for(ranks, direct);
     Allocator::Statistics arena = arena_statistics();
@@ -46,7 +47,7 @@ CollectiveArea *make_area(const Group &group) {
     if (!fits()) room_bytes = 0;
     void *made = arena_allocate_undefined(CollectiveArea::footprint(ranks, room_bytes, stage_bytes));
     if (made == nullptr) return nullptr;
-    // What has to be zero: all but results, rooms and stage.
+    // All but results, rooms and stage has to be zero.
     auto *area = static_cast<CollectiveArea *>(made);
     std::memset(made, 0, offsetof(CollectiveArea, result));
     std::memset(static_cast<void *>(area->slots()), 0, CollectiveArea::head_bytes(ranks) - sizeof *area);
@@ -58,7 +59,7 @@ CollectiveArea *make_area(const Group &group) {
 }
 
 void leave_area(CollectiveArea &area) {
-    // The last to depart sees all that the others have done there; nobody comes back.
+    // The last to depart sees all that the others have done in the area (acquire and release). No rank comes back.
     if (area.departed.fetch_add(1, std::memory_order_acq_rel) + 1 != area.ranks) return;
     auto ranks = static_cast<int>(area.ranks);
     std::size_t all = CollectiveArea::footprint(ranks, area.room_bytes, area.stage_bytes);
@@ -70,8 +71,8 @@ CollectiveRound::CollectiveRound(Communicator &communicator, const WaitingFor &a
     : communicator_(communicator), area_(*communicator.area), about_(about), number_(communicator.rounds++) {
     if (communicator.published)
         communicator.published->rounds.store(static_cast<std::uint32_t>(number_ + 1), std::memory_order_relaxed);
-    // Whoever reads slots after a round has done so when it enters the next one: the own slot is free for this
-    // round if all have entered the one after that which had it before.
+    // A rank that reads the slots of a round has finished reading when it enters the next round. So this rank may write
+    // its slot again once all ranks have entered the round after the slot's previous one.
     bool counts = !exchanges(communicator);
     if (!counts && number_ >= communicator.entered_told + CollectiveArea::rounds_per_telling) tell_entered();
     if (number_ < CollectiveArea::depth || communicator.entered_by_all > number_ - CollectiveArea::depth) return;
@@ -97,12 +98,12 @@ void CollectiveRound::wake_others() {
 void CollectiveRound::publish() {
     auto bytes = static_cast<std::size_t>(own_bytes_);
     bool in_room = bytes > RoundSlot::inline_bytes && node.has_own_core();
-    // The room's lines are the others' next; a slot's is asked for all the time.
+    // The other ranks will read the room's lines next. The slot's line is not demoted: they poll it all the time.
     if (in_room && bytes <= most_demoted_when_published) demote(data(communicator_.rank(), own_bytes_), bytes);
     own().published.store(number_ + 1, std::memory_order_release);
     wake_others();
-    // The next publish is likely as long. Its lines come back from those who read them while this rank waits for
-    // others; else `published` would wait for them there.
+    // The next data to publish is likely as long. Prefetching brings its lines back from their readers while this rank
+    // waits for others; otherwise the next store to `published` would have to wait for them.
     if (in_room && bytes <= area_.room_bytes)
         prefetch_for_writing(area_.room(static_cast<std::uint64_t>(communicator_.rank()), number_ + 1), bytes);
 }

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Memory in which the ranks of a communicator meet for collective operations.
+/// The collective area: memory that the ranks of a communicator share for collective operations.
 ///
-/// They meet in numbered *rounds*, one or two per operation. In each, a rank may *publish* something in its slot
-/// (a few bytes of data, or where its buffers are), and *arrives* at some time; whoever arrives last *releases* the
-/// round, maybe with a result for all. Nothing is ever reset: slots and counters carry rounds' numbers.
+/// An operation takes one or two numbered *rounds*. In each round a rank may *publish* something in its slot (a few
+/// bytes of data, or where its buffers are), and it *arrives* at some time. The last rank to arrive *releases* the
+/// round, maybe with a result for all. Nothing is ever reset: slots and counters carry the numbers of rounds.
 ///
-/// With more ranks than cores, what counts is how often a rank has to run: once per round, as a rank finds all of it
-/// done when it runs again. A few ranks with a core each *exchange* instead where they only want each other's
-/// publishes: nobody counts, each looks at all slots, and the line that says "published" brings the publish with it.
+/// With more ranks than cores, what matters is how often a rank has to run. That is once per round: when a rank runs
+/// again, it finds the whole round done. A few ranks with a core each *exchange* instead, where they only want to read
+/// what the others publish. Then arrivals are not counted. Each rank looks at all slots, and the cache line that says
+/// "published" brings the published data with it.
 ///
-/// A rank may be `depth` rounds ahead of the others: a root that sent its data on need not wait. How far they are, it
-/// knows from the last round that is released; where nobody counts, each tells from time to time.
+/// A rank may be `depth` rounds ahead of the others: a root that has published its data need not wait. A rank knows how
+/// far the others are from the last released round; where arrivals are not counted, each rank reports its round from
+/// time to time.
 #pragma once
 
 #include "boot/cpus.h"
@@ -29,7 +31,7 @@ namespace volley {
 struct alignas(cache_line) RoundSlot {
     static constexpr std::size_t inline_bytes = 48;
 
-    std::atomic<std::uint64_t> published; ///< 1 + the round whose publish this is
+    std::atomic<std::uint64_t> published; ///< 1 + the number of the round for which `data` is published
     std::uint64_t reserved;
     alignas(16) unsigned char data[inline_bytes];
 
@@ -42,40 +44,41 @@ struct alignas(cache_line) RoundSlot {
 /// Plain data in the arena; the slots follow it.
 struct CollectiveArea {
     static constexpr std::uint64_t depth = 16;
-    static constexpr std::size_t by_last_bytes = 8192; ///< up to here the last to come may make a result for all
+    static constexpr std::size_t by_last_bytes = 8192; ///< the longest result that the last rank may make for all
 
     struct alignas(cache_line) Entered {
-        std::atomic<std::uint64_t> round; ///< the last that a rank has told it is in, or behind
+        std::atomic<std::uint64_t> round; ///< the last round that the rank has reported to have entered
     };
 
     struct alignas(cache_line) Arrivals {
-        std::atomic<std::uint64_t> count; ///< in all counted rounds whose number among these, modulo depth, this is
+        std::atomic<std::uint64_t> count; ///< of all counted rounds so far that share this entry (modulo depth)
     };
 
-    static constexpr int few_ranks = 8; ///< so many may exchange: each reads from each
-    /// So often a rank tells which round it has come to, if it does not exchange: often enough for those ahead.
+    static constexpr int few_ranks = 8; ///< up to this many may exchange: each reads from each
+    /// Where ranks exchange, a rank reports its round after this many rounds without a meet(): often enough that a rank
+    /// ahead need not wait for the report.
     static constexpr std::uint64_t rounds_per_telling = depth / 4;
     static constexpr int most_with_rooms = 64;
     static constexpr std::size_t most_room_bytes = 8192;
-    /// Pages exist once used. Smaller pieces mean more rounds (8 processes on 2 cores, allreduce of 256 KiB: 390 us
-    /// in pieces of 16 KiB, 180 of 64, 142 of 256).
+    /// The stage takes memory only once it is used. Smaller pieces mean more rounds (8 processes on 2 cores, allreduce
+    /// of 256 KiB: 390 us in pieces of 16 KiB, 180 of 64, 142 of 256).
     static constexpr std::size_t most_stage_bytes = 262144;
-    /// Shared ranks, alltoall of so many bytes in all per rank (called in a row, read where they lie and staged; 4
-    /// ranks on 2 cores: 16 KiB 6.2 and 4.2 us, 32 KiB 7.1 and 5.6, 64 KiB 8.1 and 9.3; 8 ranks: 15 and 9.9, 16 and 14,
-    /// 19 and 22). Allgather gains nothing.
+    /// Up to this many bytes in all per rank, an alltoall of ranks in one address space is staged; above, they read the
+    /// data in place (called in a row, in place and staged; 4 ranks on 2 cores: 16 KiB 6.2 and 4.2 us, 32 KiB 7.1 and
+    /// 5.6, 64 KiB 8.1 and 9.3; 8 ranks: 15 and 9.9, 16 and 14, 19 and 22). Allgather gains nothing.
     static constexpr std::size_t most_staged_at_once = 32768;
-    /// Of a few ranks with a core each, which may read where data lies: above, they do. A publish is copied twice, one
-    /// copy after the other (volley study, 2 ranks: reduce of 1 KiB 0.48 us published, 0.52 read, of 4 KiB 0.95 and
-    /// 0.57; bcast of 512 B 0.47 and 0.45, of 4 KiB 0.83 and 0.46).
+    /// Up to here a few ranks with a core each, in one address space, publish data; above, they read it in place.
+    /// Published data is copied twice, one copy after the other (volley study, 2 ranks: reduce of 1 KiB 0.48 us
+    /// published, 0.52 in place, of 4 KiB 0.95 and 0.57; bcast of 512 B 0.47 and 0.45, of 4 KiB 0.83 and 0.46).
     static constexpr std::size_t most_exchanged_bytes = 1024;
     static constexpr std::size_t most_sent_out_bytes = 512;
 
     std::uint32_t ranks;
-    std::uint32_t direct;      ///< 1: they may use each other's pointers
-    std::uint32_t room_bytes;  ///< that a rank may publish if its slot is too small; 0: no more than that
-    std::uint32_t stage_bytes; ///< of a rank's place on the stage; 0: there is none
+    std::uint32_t direct;      ///< 1: ranks may use each other's pointers
+    std::uint32_t room_bytes;  ///< of a rank's room, for data that is too long for its slot; 0: there are no rooms
+    std::uint32_t stage_bytes; ///< of a rank's place on the stage; 0: there is no stage
     std::atomic<std::uint32_t> comforts_used; ///< 1: rooms or stage may have been written
-    std::atomic<std::uint32_t> departed;      ///< ranks that do not need it any more
+    std::atomic<std::uint32_t> departed;      ///< ranks that do not need the area any more
     Arrivals arrivals[depth];
     alignas(cache_line) std::atomic<std::uint64_t> released; ///< rounds
     alignas(16) unsigned char small_result[RoundSlot::inline_bytes];
@@ -84,12 +87,13 @@ struct CollectiveArea {
     RoundSlot *slots() {
         return reinterpret_cast<RoundSlot *>(this + 1);
     }
-    /// One of each rank, behind the slots.
+    /// One entry per rank, behind the slots.
     Entered *entered() {
         return reinterpret_cast<Entered *>(slots() + ranks * depth);
     }
-    /// So much that messages, or reading where the data lies in two rounds, take longer above (called in a row: 8
-    /// ranks on 2 cores gather 4 KiB in 2.5 us published, in 5 read; 2 ranks in 0.38 and 0.65). Pages exist once used.
+    /// The size of a room: up to it, publishing is quicker than messages, or than reading in place, which takes two
+    /// rounds (called in a row: 8 ranks on 2 cores gather 4 KiB in 2.5 us published, in 5 read in place; 2 ranks in
+    /// 0.38 and 0.65). Rooms take memory only once they are used.
     static std::size_t room_bytes_for(int ranks, bool direct) {
         if (ranks > most_with_rooms) return 0;
         return direct ? 4096 : most_room_bytes;
@@ -98,15 +102,17 @@ struct CollectiveArea {
         if (ranks > most_with_rooms) return 0;
         return direct ? most_staged_at_once : most_stage_bytes;
     }
-    /// Of one rank in one round, behind all else; all rooms of a round lie side by side.
+    /// The room of one rank in one round. Rooms lie behind the `entered` entries; all rooms of a round lie side by
+    /// side.
     unsigned char *room(std::uint64_t rank, std::uint64_t round) {
         if (comforts_used.load(std::memory_order_relaxed) == 0) comforts_used.store(1, std::memory_order_relaxed);
         auto *rooms = reinterpret_cast<unsigned char *>(entered() + ranks);
         return rooms + (round % depth * ranks + rank) * room_bytes;
     }
-    /// Where ranks pass what is too large to be published, in pieces: each rank brings its own to its place, all meet,
-    /// and each takes what it wants. The places of two pieces take turns: who meets for one has taken all of the one
-    /// before. All places of a piece lie side by side, behind the rooms.
+    /// A rank's place on the stage, where ranks pass data that is too large to be published, piece by piece: each rank
+    /// copies its part of a piece to its place, all ranks meet, and each copies out what it needs. Two sets of places
+    /// take turns, which is enough: a rank that meets for a piece has taken all it needs of the piece before. All
+    /// places of a piece lie side by side, behind the rooms.
     unsigned char *stage(int rank, std::uint64_t piece) {
         auto *places = room(0, 0) + depth * all_rooms_bytes();
         return places + (piece % 2 * ranks + static_cast<std::uint64_t>(rank)) * stage_bytes;
@@ -114,7 +120,7 @@ struct CollectiveArea {
     std::size_t all_rooms_bytes() const {
         return std::size_t{ranks} * room_bytes;
     }
-    /// All but rooms and stage.
+    /// The bytes of all but rooms and stage.
     static std::size_t head_bytes(int ranks) {
         return sizeof(CollectiveArea) + static_cast<std::size_t>(ranks) * (depth * sizeof(RoundSlot) + sizeof(Entered));
     }
@@ -123,14 +129,14 @@ struct CollectiveArea {
     }
 };
 
-/// An area for the members of that group, in the arena. One of them makes it when the communicator is made and tells
-/// the others (arena_offset); each stores it in communicator.area. nullptr, which is fine there, if the arena is used
-/// up.
+/// Makes an area in the arena for the members of a group. One of them calls it when the communicator is made, and tells
+/// the others the area's arena_offset; each stores it in communicator.area. nullptr if the group cannot have an area or
+/// the arena is used up: the communicator then does without.
 CollectiveArea *make_area(const Group &group);
-/// Each of its ranks calls it once, when its communicator goes; the last gives the memory back.
+/// Each rank of the area calls it once, when its communicator is destroyed; the last gives the memory back.
 void leave_area(CollectiveArea &area);
 
-/// Its ranks are a few with a core each.
+/// Whether the communicator's ranks exchange: they are few, and have a core each.
 inline bool exchanges(const Communicator &communicator) {
     return communicator.size() <= CollectiveArea::few_ranks && !node.oversubscribed();
 }
@@ -148,52 +154,52 @@ class CollectiveRound {
             .slots()[static_cast<std::uint64_t>(rank) * CollectiveArea::depth + number_ % CollectiveArea::depth];
     }
 
-    /// Data so small that it can be published, in a rank's slot or its room, where one rank publishes or one rank
-    /// reads.
+    /// Whether data is so small that it should be published, in a rank's slot or its room.
     static bool fits(const Communicator &communicator, Count bytes) {
         return bytes <= most_published(communicator, CollectiveArea::most_exchanged_bytes);
     }
-    /// The same for a result that all want. Many do better with the last to come making it for all.
+    /// The same for a result that all ranks want. Where many ranks can use each other's pointers, it is better that the
+    /// last to arrive makes the result for all, so only what fits a slot is published.
     static bool all_fit(const Communicator &communicator, Count bytes) {
         bool by_last = communicator.area->direct && !exchanges(communicator);
         return by_last ? bytes <= static_cast<Count>(RoundSlot::inline_bytes) : fits(communicator, bytes);
     }
-    /// The same where one rank publishes, and may use all rooms. With a core for each rank they read where the data
-    /// lies.
+    /// The same where only one rank publishes. Where ranks share cores, it may use all rooms of the round.
     static bool fits_alone(const Communicator &communicator, Count bytes) {
         bool all_rooms = node.oversubscribed() && bytes <= static_cast<Count>(communicator.area->all_rooms_bytes());
         return all_rooms || bytes <= most_published(communicator, CollectiveArea::most_sent_out_bytes);
     }
-    /// Larger data goes over the stage. Where a few with a core each do that, it has been seen to be quicker than
-    /// messages only where lines migrate (2 processes, 32 KiB: allreduce 3.9 -> 3.1 us, allgather 3.5 -> 2.8).
+    /// Whether larger data goes over the stage. For a few ranks with a core each, that was quicker than messages only
+    /// where cache lines migrate (2 processes, 32 KiB: allreduce 3.9 -> 3.1 us, allgather 3.5 -> 2.8).
     static bool is_staged(const Communicator &communicator) {
         const CollectiveArea &area = *communicator.area;
         return area.direct == 0 && area.stage_bytes > 0 && (lines_migrate || !exchanges(communicator));
     }
-    /// Of ranks that might as well read where the data lies, but share cores: one more copy, and one round less.
+    /// Whether ranks that could read the data in place use the stage instead: with more ranks, or ranks that share
+    /// cores, one round less is worth one more copy.
     static bool is_staged_at_once(const Communicator &communicator, Count bytes) {
         const CollectiveArea &area = *communicator.area;
         return area.direct != 0 && bytes <= static_cast<Count>(area.stage_bytes) && !exchanges(communicator);
     }
-    /// Where that is, of so many bytes.
+    /// Where a rank publishes data of this length.
     unsigned char *data(int rank, Count bytes) {
         if (bytes <= static_cast<Count>(RoundSlot::inline_bytes)) return slot(rank).data;
         bool alone = bytes > static_cast<Count>(area_.room_bytes);
         return area_.room(alone ? 0 : static_cast<std::uint64_t>(rank), number_);
     }
-    /// Where this rank's is to be written.
+    /// Where this rank writes what it is about to publish.
     unsigned char *own_data(Count bytes) {
         own_bytes_ = bytes;
         return data(communicator_.rank(), bytes);
     }
 
-    /// What the own slot and room hold may be read now, before this rank arrives.
+    /// Lets the others read this rank's slot and room from now on, before this rank arrives.
     void publish();
-    /// Until that rank has published.
+    /// Waits until a rank has published.
     void wait_for_published(int rank);
 
-    /// True if this rank is the last: then it has to call release(), and everyone's slots may be read. In a round
-    /// in which one rank arrives, all do.
+    /// Arrives. True if this rank is the last: then it may read all slots, and has to call release(). In a round in
+    /// which one rank arrives, all ranks do.
     bool arrive() {
         std::uint64_t number = communicator_.counted_rounds++;
         auto &count = area_.arrivals[number % CollectiveArea::depth].count;
@@ -204,7 +210,7 @@ class CollectiveRound {
     void arrive_and_go() {
         if (arrive()) release();
     }
-    /// Until all have arrived.
+    /// Waits until all ranks have arrived and the round is released.
     void wait() {
         wait_released(number_ + 1);
     }
@@ -215,8 +221,8 @@ class CollectiveRound {
             wait();
     }
 
-    /// All ranks call it, with their slots filled; then everyone's may be read. `meanwhile` is called once this rank's
-    /// is on its way.
+    /// All ranks call it, with their slots filled; afterwards each may read all slots. `meanwhile` is called before
+    /// this rank waits, and where ranks exchange after it has published.
     template <class Meanwhile> void meet(Meanwhile &&meanwhile) {
         if (!exchanges(communicator_)) {
             meanwhile();
@@ -230,7 +236,7 @@ class CollectiveRound {
     void meet() {
         meet([] {});
     }
-    /// For what only one rank wants to read: the others hand_in() what their slots hold, that one calls collect().
+    /// For a round in which only one rank reads: that rank calls collect(), the others hand_in() their slots.
     void hand_in() {
         if (exchanges(communicator_))
             publish();
@@ -242,7 +248,7 @@ class CollectiveRound {
         wait_for_all_published();
         communicator_.entered_by_all = number_;
     }
-    /// After a publish that one rank made, and the others have copied: none waits for another.
+    /// Ends a round in which one rank has published and the others have copied the data. No rank waits for another.
     void depart() {
         if (!exchanges(communicator_)) arrive_and_go();
     }
@@ -252,19 +258,21 @@ class CollectiveRound {
     }
 
   private:
-    /// What a slot takes, or a room, if there is one; of a few ranks that need not publish at all no more than `few`.
+    /// The most bytes that a rank should publish: the size of a room, or at most `few` for a few ranks that could read
+    /// the data in place. A slot's bytes can always be published.
     static Count most_published(const Communicator &communicator, std::size_t few) {
         std::size_t room = communicator.area->room_bytes;
         if (exchanges(communicator) && communicator.area->direct) room = std::min(room, few);
         return static_cast<Count>(std::max(room, RoundSlot::inline_bytes));
     }
-    /// Of all other ranks.
+    /// Waits until all other ranks have published.
     void wait_for_all_published();
+    /// Waits until this many rounds are released.
     void wait_released(std::uint64_t rounds);
-    /// Where nobody counts: until all others have entered that round.
+    /// Waits until all others have reported to have entered a round. Used where arrivals are not counted.
     void wait_entered(std::uint64_t round);
     void tell_entered();
-    /// For others to see: which round this rank waits for, and the rank whose publish it needs, or -1.
+    /// What a wait publishes: the number of the round, and the process whose data it needs, or -1.
     WaitingFor about_round(std::uint64_t number, ProcessIndex process) const;
     void wake_others();
 

@@ -15,7 +15,8 @@
 namespace volley {
 namespace {
 
-/// Does one step after another; the first error is the operation's. A rank goes on after an error, as others wait.
+/// Does one step after another. The first error is the operation's; a rank goes on after an error, since others wait
+/// for it.
 class Steps {
   public:
     void done(int code) {
@@ -41,7 +42,7 @@ std::unique_ptr<char[]> make_buffer(Count bytes) {
     return std::unique_ptr<char[]>(new char[static_cast<std::size_t>(bytes)]);
 }
 
-/// Parts of a buffer, one for each node, as long as `each` bytes for each of its members.
+/// Sections of a buffer, one for each node, with `each` bytes for each member of the node.
 struct Sections {
     std::vector<Count> lengths, begins;
 
@@ -59,16 +60,17 @@ std::span<const int> own_members(const Communicator &communicator, const Hierarc
     return hierarchy.members[static_cast<std::size_t>(hierarchy.place(communicator.rank()).node)];
 }
 
-/// Ranks in the order of nodes, and of members there.
+/// Visits ranks in the order of nodes and, within a node, of members.
 template <class Visit> void for_each_by_node(const Hierarchy &hierarchy, Visit &&visit) {
     for (const std::vector<int> &members : hierarchy.members)
         for (int rank : members) visit(rank);
 }
 
-/// With the communicators of its levels, if the operation is to go by them. nullptr on all ranks, otherwise.
+/// The hierarchy with the communicators of its levels, if the operation is to use them; otherwise nullptr, on all
+/// ranks.
 const Hierarchy *choose_levels(Communicator &communicator, Collective operation, Count bytes = 0,
                                bool commutative = true, Count elements = 0) {
-    // Where there are none, nothing is asked.
+    // Without levels there is nothing to choose.
     if (const Hierarchy *hierarchy = hierarchy_of(communicator); !hierarchy || !hierarchy->has_levels()) return nullptr;
     Algorithm algorithm = choose({.operation = operation,
                                   .means = Means::nodes,
@@ -107,7 +109,7 @@ bool hierarchical_broadcast(Communicator &communicator, int &code, const Passed 
     auto *buffer = const_cast<void *>(data.buffer);
     auto [root_node, root_index] = hierarchy->place(root);
     bool with_root = hierarchy->place(communicator.rank()).node == root_node;
-    bool before = with_root && root_index != 0; // its leader has to get the data first
+    bool before = with_root && root_index != 0; // the leader of the root's node has to get the data first
     Steps steps;
     if (before) steps.done(mpi::Bcast(buffer, data.count, data.type, root_index, *hierarchy->node));
     if (hierarchy->leaders != nullptr)
@@ -137,7 +139,7 @@ class OperandBuffer {
     char *begin_;
 };
 
-/// From the leader of a node to one of its members; all members call it.
+/// Sends a block from the leader of a node to one of its members; all members call it.
 int pass_on(Communicator &among, const Block &block, int to) {
     Schedule schedule("MPI_Reduce", among, Form::blocking);
     if (among.rank() == 0) schedule.send(block, to);
@@ -170,7 +172,7 @@ bool hierarchical_reduce(Communicator &communicator, int &code, const PassedOper
     auto [root_node, root_index] = hierarchy->place(root);
     auto [own_node, own_index] = hierarchy->place(communicator.rank());
     bool leads = own_index == 0;
-    // The root is its node's leader, or a leader has no room for the result of its own.
+    // A leader that is not the root has no buffer for the result, so it needs one.
     std::unique_ptr<OperandBuffer> aside;
     char *reduced = is_root ? result.address : nullptr;
     if (leads && !is_root) {
@@ -235,12 +237,13 @@ bool hierarchical_allgather(Communicator &communicator, int &code, const Passed 
     if (bytes == 0) return true;
     const Hierarchy *hierarchy = choose_levels(communicator, Collective::allgather, bytes);
     if (hierarchy == nullptr) return false;
-    // Gathered in the order of nodes, passed around among leaders and sent out; then each block goes to its place.
+    // Leaders gather their node's blocks, exchange them in the order of nodes, and send all of them to their members.
+    // Then each rank copies each block to its place.
     auto gathered = make_buffer(communicator.size() * bytes);
     Sections sections(*hierarchy, bytes);
     Count own_begin = sections.begins[static_cast<std::size_t>(hierarchy->place(communicator.rank()).node)];
     Steps steps;
-    // What is too long, an error of the program, is cut, so that all ranks decide by the same length.
+    // A block that is too long is an error of the program. It is cut, so that all ranks decide by the same length.
     std::unique_ptr<char[]> cut;
     Passed mine{own.address, own.count, own.type->handle()};
     if (own.bytes() != bytes) {
@@ -263,8 +266,8 @@ bool hierarchical_allgather(Communicator &communicator, int &code, const Passed 
 
 namespace {
 
-/// What a leader has of its members and for them, block by block. A member's blocks lie one behind the other, in the
-/// order of nodes; between leaders those for one node do.
+/// The blocks that a leader has from its members and for them. Towards the members, the blocks of one member lie one
+/// behind the other, in the order of nodes; between leaders, the blocks for one node do.
 class Collected {
   public:
     Collected(const Communicator &communicator, const Hierarchy &hierarchy, Count bytes)
@@ -280,8 +283,8 @@ class Collected {
     }
 
   private:
-    /// Calls `move` with both places of each block. Of a node's section, blocks that leave lie by this node's members,
-    /// then by those of the other; blocks that have come the other way round: as they left there.
+    /// Calls `move` with both places of each block. In a node's section, leaving blocks are ordered by this node's
+    /// members, then by the other node's. Blocks that have come are ordered the other way round, as they left there.
     template <class Move> void visit(Move &&move, bool leaving) {
         Count node_at = 0, before = 0;
         for (const std::vector<int> &others : hierarchy_.members) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Blocking collective operations of ranks on several nodes: through memory within a node, and by messages of its
-/// leader between nodes (collective/hierarchy.h).
+/// Blocking collective operations of ranks on several nodes: through memory within a node, and by messages of the
+/// leaders between nodes (collective/hierarchy.h).
 ///
-/// Ranks may lie on nodes in any order and number. Each function says whether it did the operation; then `code` is its
-/// error code. All ranks decide alike: by what the arguments have in common.
+/// Ranks may be on nodes in any order and number. Each function returns whether it did the operation; if so, `code` is
+/// the error code. All ranks decide alike, since they decide by what their arguments must have in common.
 #pragma once
 
 #include "collective/plans.h"

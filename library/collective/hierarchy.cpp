@@ -38,7 +38,7 @@ Hierarchy *make_hierarchy(const Communicator &communicator) {
     return made;
 }
 
-/// What a leader tells the others of its node, and the first leader the other leaders.
+/// The result of a context allocation, which a leader sends to its node, and the first leader to the other leaders.
 struct Terms {
     std::uint32_t context = 0;
     std::uint32_t reserved = 0;
@@ -49,7 +49,7 @@ Block block_of(Terms &terms) {
     return {reinterpret_cast<char *>(&terms), static_cast<Count>(sizeof terms), Datatype::from_handle(MPI_BYTE)};
 }
 
-/// From the first of some ranks to the others; all ranks of the communicator call it, in the same order.
+/// Sends `terms` from the first of some ranks to the others; all ranks of the communicator call it, in the same order.
 int tell(Communicator &communicator, const std::vector<int> &ranks, Terms &terms) {
     Schedule schedule("levels of a communicator", communicator, Form::blocking);
     bool is_among = std::ranges::find(ranks, communicator.rank()) != ranks.end();
@@ -59,8 +59,8 @@ int tell(Communicator &communicator, const std::vector<int> &ranks, Terms &terms
     return schedule.run();
 }
 
-/// The communicator of some ranks, of which this one is one, by a context that the first of them draws. nullptr if
-/// there was none.
+/// Makes the communicator of some ranks, with a context that the first of them draws. nullptr if there is no context,
+/// or if this rank is not among them.
 Communicator *make_level(Communicator &whole, const std::vector<int> &ranks, bool on_a_node, const char *name) {
     bool is_among = std::ranges::find(ranks, whole.rank()) != ranks.end();
     std::vector<ProcessIndex> members;
@@ -83,7 +83,7 @@ Communicator *make_level(Communicator &whole, const std::vector<int> &ranks, boo
     return made;
 }
 
-/// All ranks learn whether it was possible for all.
+/// Makes the communicators of all levels. All ranks learn whether that was possible for all.
 void connect(Communicator &communicator, Hierarchy &hierarchy) {
     const std::vector<int> &own =
         hierarchy.members[static_cast<std::size_t>(hierarchy.place(communicator.rank()).node)];

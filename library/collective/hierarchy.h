@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// How the ranks of a communicator lie on nodes, and the communicators of those of each node and of their leaders: for
-/// collective operations that go through memory within a node, and by messages of one rank of each between nodes.
+/// The hierarchy of a communicator: which ranks are on which node, a communicator of the ranks of each node, and one of
+/// the nodes' leaders. It serves collective operations that go through memory within a node, and by messages of the
+/// leaders between nodes.
 #pragma once
 
 #include "core/communicator.h"
@@ -11,17 +12,17 @@ namespace volley {
 
 struct Hierarchy {
     struct Place {
-        int node;  ///< number of its node here
-        int index; ///< among that node's members
+        int node;  ///< the number of the rank's node in this hierarchy
+        int index; ///< of the rank among that node's members
     };
 
     std::vector<Place> places; ///< by rank
-    /// The ranks of each node, in their order. Nodes are numbered by their first ranks, which are their leaders.
+    /// The ranks of each node, in order. A node's first rank is its leader; nodes are numbered in the order of leaders.
     std::vector<std::vector<int>> members;
 
     // Made for the first operation that wants them.
-    Communicator *node = nullptr;    ///< of this rank's node, in the order of ranks
-    Communicator *leaders = nullptr; ///< by nodes' numbers; nullptr: this rank is none
+    Communicator *node = nullptr;    ///< the ranks of this rank's node, in order
+    Communicator *leaders = nullptr; ///< the leaders, in the order of nodes; nullptr: this rank is no leader
     enum class State : std::uint8_t { unconnected, connected, impossible } state = State::unconnected;
 
     int nodes() const {
@@ -33,17 +34,17 @@ struct Hierarchy {
     const Place &place(int rank) const {
         return places[static_cast<std::size_t>(rank)];
     }
-    /// Neither all ranks on one node, nor each on one of its own.
+    /// Whether there are several nodes, and at least one of them has several ranks.
     bool has_levels() const {
         return nodes() > 1 && members.size() < places.size();
     }
 };
 
-/// That of an intracommunicator; nullptr if all processes that there are share memory.
+/// The hierarchy of an intracommunicator; nullptr if all processes of the job share memory.
 Hierarchy *hierarchy_of(Communicator &communicator);
 
-/// With the communicators of its levels. Collective over it; all ranks get nullptr if it has no levels, or if there is
-/// no room for more communicators.
+/// The hierarchy with the communicators of its levels. Collective over `communicator`. All ranks get nullptr if there
+/// are no levels, or if there is no room for more communicators.
 Hierarchy *connected_hierarchy(Communicator &communicator);
 
 } // namespace volley

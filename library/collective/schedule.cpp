@@ -177,7 +177,7 @@ void Schedule::note(int code) {
     if (code != MPI_SUCCESS && completion.error == MPI_SUCCESS) completion.error = code;
 }
 
-/// A message was not sent, for want of memory: who was to get it does not go on, and nor does this rank.
+/// A message could not be sent for want of memory. Its receiver cannot go on, and this rank does not go on either.
 bool Schedule::is_cut_short() const {
     return error_class_of(completion.error) == MPI_ERR_NO_MEM;
 }

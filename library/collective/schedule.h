@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What one rank has to do in a collective operation: messages, copies and reductions, in rounds.
+/// A schedule: what one rank has to do in a collective operation, as messages, copies and reductions in rounds.
 ///
-/// An algorithm is a function that appends steps to a Schedule. The steps of a round are begun in their order:
-/// messages start, local work is done at once. The next round begins when all messages of this one are through.
+/// An algorithm is a function that appends steps to a Schedule. The steps of a round begin in their order: messages are
+/// started, local work is done at once. The next round begins when all messages of the current round are complete.
 /// Blocking, non-blocking and persistent forms run the same schedule.
 ///
-/// Messages of one operation carry its number on the communicator as their tag, so that operations under way at
-/// the same time do not mix. Between two ranks, an operation's messages must be received in the order they are sent.
+/// All messages of an operation have its number on the communicator as their tag, so that operations under way at the
+/// same time do not mix. Between two ranks, an operation's messages must be received in the order they are sent.
 #pragma once
 
 #include "core/communicator.h"
@@ -23,7 +23,7 @@
 
 namespace volley {
 
-/// Whom a message goes to: the communicator's peers, or the own group of an intercommunicator.
+/// Whose ranks `peer` counts: the communicator's peers, or the local group of an intercommunicator.
 enum class Scope : std::uint8_t { peers = 0, local = 1 };
 
 /// Typed data in memory.
@@ -42,8 +42,8 @@ enum class Form : std::uint8_t { blocking, nonblocking, persistent };
 
 class Schedule final : public Request, public ProgressHook {
   public:
-    /// For a blocking operation a local variable; for the others made by make(), and disposed of like any request.
-    /// `name` must live as long as the program.
+    /// A blocking operation has its schedule as a local variable. The other forms call make(), and the schedule is
+    /// disposed of like any request. `name` must live as long as the program.
     Schedule(const char *name, Communicator &communicator, Form form);
     ~Schedule() override;
     static Schedule *make(const char *name, Communicator &communicator, Form form);
@@ -51,7 +51,7 @@ class Schedule final : public Request, public ProgressHook {
     // Steps. Messages with MPI_PROC_NULL are left out.
     void send(const Block &block, int peer, Scope scope = Scope::peers);
     void receive(const Block &block, int peer, Scope scope = Scope::peers);
-    /// Both have the same number of bytes, or MPI_ERR_TRUNCATE is reported.
+    /// Blocks of different numbers of bytes give MPI_ERR_TRUNCATE.
     void copy(const Block &from, const Block &to);
     /// With the operation of reduce_by(): inout = in op inout; out = a op b.
     void fold(const void *in, void *inout, Count count);
@@ -63,15 +63,15 @@ class Schedule final : public Request, public ProgressHook {
         return *reduction_;
     }
 
-    /// What others are told while this rank waits: root, or MPI_ANY_SOURCE, and what the user passed.
+    /// What is published while this rank waits: the root or MPI_ANY_SOURCE, and the count and datatype the user passed.
     void is_about(int root, Count count, MPI_Datatype datatype);
 
-    /// Memory that lives as long as the schedule, aligned to a cache carrier.
+    /// Memory that lives as long as the schedule, aligned to a cache line.
     char *temporary(Count bytes);
     /// Memory for `count` elements, to be used as a buffer of that type.
     char *temporary(Count count, const Datatype &type);
 
-    /// Blocking: does everything. Returns an error code.
+    /// Runs the whole schedule of a blocking operation. Returns an error code.
     int run();
 
     // Request
@@ -102,7 +102,7 @@ class Schedule final : public Request, public ProgressHook {
         const void *second = nullptr; ///< operand of a join
     };
 
-    /// What is worth keeping for the next schedule.
+    /// Memory that is kept for the next schedule.
     struct Workspace {
         std::vector<Step> steps;
         std::vector<Request *> pending;
@@ -116,25 +116,25 @@ class Schedule final : public Request, public ProgressHook {
         void clear();
     };
 
-    /// As many as there ever were operations at once.
+    /// Workspaces that no schedule uses: in all there are as many as there ever were operations at once.
     static std::vector<std::unique_ptr<Workspace>> &spare();
     static std::unique_ptr<Workspace> take_workspace();
     static void put_back(std::unique_ptr<Workspace> workspace);
 
     void keep(Datatype &type);
-    /// Draws the tags, and goes to the first step.
+    /// Draws the tags, and returns to the first step.
     void rewind();
     /// Begins the next round; false if there is none.
     bool begin_round();
     void begin(const Step &step);
-    /// One message alone in its round, in a blocking operation.
+    /// Sends or receives the only message of a round of a blocking operation.
     bool do_single_message();
     bool is_single_message() const;
-    /// Takes what is complete off the list of pending requests; true if nothing is left.
+    /// Removes completed requests from the list of pending ones; true if none is left.
     bool reap();
     void note(int code);
     bool is_cut_short() const;
-    /// Goes on until messages are under way; true if everything is done.
+    /// Progresses until it has to wait for messages; true if everything is done.
     bool move();
 
     struct Carrier {

@@ -66,7 +66,7 @@ const Row *find(const Situation &s) {
     return nullptr;
 }
 
-// What the user asks for.
+// What VOLLEY_COLLECTIVES asks for.
 
 bool is_shown = false;
 std::array<const Row *, operation_names.size()> asked_for{};
@@ -101,7 +101,7 @@ void ask_for(const std::string &text, std::string_view item) {
            "there is no '" + std::string(operation) + "'; it may have \"show\", and OPERATION=ALGORITHM for " + known);
 }
 
-/// Said once for a size class, by which all between two powers of two are meant.
+/// Shows the choice once for each class of sizes between two powers of two.
 void show(const Situation &s, const Row &row, const Row *asked) {
     static std::set<std::tuple<std::uint32_t, Collective, int, Means>> shown;
     if (s.communicator.rank() != 0) return;
@@ -122,7 +122,7 @@ void show(const Situation &s, const Row &row, const Row *asked) {
                  name_of(row.algorithm).c_str(), reason.c_str());
 }
 
-/// Whether it is, with the means that there are now or by those that come later.
+/// Whether a row's algorithm is possible, with the present means or with those that come later.
 bool is_possible(const Row &row, Situation s) {
     if (row.means < s.means) return false;
     s.means = row.means;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The table that decides which algorithm a collective operation takes (collective/selection.h): what each needs, when
-/// it is taken, and why.
+/// The table that decides which algorithm a collective operation uses (collective/selection.h): what each algorithm
+/// needs, when it is chosen, and why.
 #pragma once
 
 #include "collective/area.h"
@@ -18,27 +18,31 @@ namespace volley::selection {
 /// Between two ranks with a core each, sender and receiver of a long message copy half of it each: that is what
 /// the point-to-point engine does.
 inline constexpr Count pair_bytes = 64 * 1024;
-/// From here on it pays to cut the data of a bcast in pieces, so that all ranks send; below, a tree has fewer messages.
+/// From here on the data of a bcast is cut in pieces, so that all ranks send; below, a tree has fewer messages.
 inline constexpr Count cut_bcast_bytes = 64 * 1024;
-/// The same of a reduction's vector, cut in slices, one per rank.
+/// The same for a reduction's vector, which is cut in slices, one per rank.
 inline constexpr Count cut_reduce_bytes = 32 * 1024;
-/// Operands of other ranks are received together up to this size, so that none waits for another's reduction.
+/// Up to this size the operands of all other ranks are received at once, so that no rank waits for the reduction of
+/// another's.
 inline constexpr Count together_bytes = 256 * 1024;
-/// Allgather of fewer bytes in all: the number of messages decides; above, their volume.
+/// For an allgather of fewer bytes in all, the number of messages decides; for longer ones their volume does.
 inline constexpr Count small_total_bytes = 32 * 1024;
-/// Gather and scatter of blocks so small, of so many ranks, collect them on the way: the root handles few messages.
+/// With at least this many ranks and blocks up to this size, gather and scatter collect blocks along a tree, so that
+/// the root handles few messages.
 inline constexpr int tree_ranks = 8;
 inline constexpr Count tree_block_bytes = 512;
-/// Alltoall of blocks so small that it pays to send each several times, in few messages.
+/// With at least this many ranks and blocks up to this size, it pays that alltoall sends each block several times, in
+/// fewer messages.
 inline constexpr int bruck_ranks = 8;
 inline constexpr Count bruck_block_bytes = 128;
-/// Up to here the last to come reduces everything. With a core for each rank it should depart some work to others.
+/// Up to here the last rank to arrive reduces everything. The limit is lower where each rank has a core: the others
+/// should then do a part of the work.
 inline constexpr Count by_last_bytes = 2048;
 inline constexpr Count crowded_by_last_bytes = CollectiveArea::by_last_bytes;
 
 using Condition = bool (*)(const Situation &s);
 
-// Conditions in memory: there is an area.
+// Conditions of algorithms in memory: the communicator has an area.
 
 inline bool always(const Situation &) {
     return true;
@@ -106,7 +110,7 @@ inline bool is_for_last(const Situation &s) {
     return !exchanges(s.communicator) && s.bytes <= (node.oversubscribed() ? crowded_by_last_bytes : by_last_bytes);
 }
 
-// Of several nodes.
+// Conditions of algorithms for several nodes.
 
 inline bool has_levels(const Situation &s) {
     const Hierarchy *hierarchy = hierarchy_of(s.communicator);
@@ -116,7 +120,7 @@ inline bool is_collected(const Situation &s) {
     return s.bytes <= most_collected_bytes;
 }
 
-// By messages.
+// Conditions of algorithms by messages.
 
 inline bool are_several(const Situation &s) {
     return s.ranks > 1;
@@ -170,7 +174,7 @@ inline constexpr const char *few_messages = "it is short: few messages count";
 inline constexpr const char *volume = "it is long: what goes over each link counts";
 inline constexpr const char *otherwise = "nothing speaks for another one";
 
-// The first row counts that has the means, is possible, and preferred.
+// The first row decides that has the means, is possible and is preferred.
 inline constexpr Row barrier_rows[] = {
     {published, memory, always, always, "they share memory"},
     {hierarchical, nodes, has_levels, always, by_leaders},
@@ -244,9 +248,9 @@ inline constexpr Row scan_rows[] = {
     {recursive_doubling, messages_only, always, always, otherwise},
 };
 
-/// The rows are known where this is compiled, so that their conditions become part of the code around them: calls
-/// through pointers cost a small operation 5 ns more (2 ranks: bcast of 8 bytes 35 instead of 30 ns, allreduce 102
-/// instead of 97).
+/// The first row that applies. The rows are a template parameter, so that their conditions are inlined: calls through
+/// pointers cost a small operation 5 ns more (2 ranks: bcast of 8 bytes 35 instead of 30 ns, allreduce 102 instead of
+/// 97).
 template <const auto &rows> [[gnu::always_inline]] inline const Row *find_in(const Situation &s) {
     const Row *found = nullptr;
     auto is_it = [&](const Row &row) {
@@ -260,11 +264,11 @@ template <const auto &rows> [[gnu::always_inline]] inline const Row *find_in(con
     return found;
 }
 
-/// Something is asked for by VOLLEY_COLLECTIVES, and what it is.
+/// Whether VOLLEY_COLLECTIVES asks for something.
 extern bool user_asks;
 [[gnu::cold]] Algorithm choose_for_user(const Situation &situation);
 
-/// choose() of operations so short that it would be seen: a part of the caller.
+/// choose(), inlined for operations so short that a call would show in their latency.
 template <const auto &rows> [[gnu::always_inline]] inline Algorithm choose_inline(const Situation &situation) {
     if (user_asks) [[unlikely]]
         return choose_for_user(situation);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Blocking collective operations in the communicator's area.
+/// Blocking collective operations in the communicator's area (collective/area.h).
 ///
-/// Small data is published there. Among ranks that may use each other's pointers, the last to come reduces medium data
-/// for all, so that everyone has to run once; large data is read and written where it lies, by all ranks at once,
-/// between two rounds. Other ranks bring it to a stage, piece by piece, or send messages.
+/// Small data is published. Among ranks that may use each other's pointers, the last to arrive reduces medium data for
+/// all, so that each rank has to run only once; large data is read and written in place, by all ranks at once, between
+/// two rounds. Other ranks copy large data to the stage, piece by piece, or send messages.
 ///
-/// Each function says whether it did the operation; then `code` is its error code. All ranks decide alike: by what
-/// the arguments have in common.
+/// Each function returns whether it did the operation; if so, `code` is the error code. All ranks decide alike, since
+/// they decide by what their arguments must have in common.
 #pragma once
 
 #include "collective/plans.h"

@@ -12,7 +12,8 @@
 namespace volley {
 namespace {
 
-/// Where the data of a block is, for other ranks. Their copies of the library understand this one's plans.
+/// Where the data of a block is, for ranks in the same address space. Each may have its own copy of the library, but
+/// all copies understand each other's plans.
 struct Location {
     void *address;
     Count count;
@@ -35,7 +36,7 @@ void copy(const TypedBuffer &from, const TypedBuffer &to, Count bytes) {
     copy_between(from, to, 0, bytes);
 }
 
-// Between a block and a few packed bytes, mostly without asking the datatype's plan.
+// Copy between a block and a few packed bytes, mostly without using the datatype's plan.
 
 void pack_bytes(const Block &block, Count bytes, unsigned char *packed) {
     char *data = nullptr;
@@ -53,7 +54,7 @@ void unpack_bytes(const unsigned char *packed, Count bytes, const Block &block) 
         unpack(typed(block), 0, bytes, packed);
 }
 
-/// As much as there is and as fits.
+/// Copies as much as there is and as fits.
 void copy_bytes(const Block &from, const Block &to) {
     Count bytes = std::min(from.bytes(), to.bytes());
     char *source = nullptr, *target = nullptr;
@@ -63,7 +64,7 @@ void copy_bytes(const Block &from, const Block &to) {
         copy(typed(from), typed(to), bytes);
 }
 
-/// All of what was sent, unless that is more than is to be received.
+/// Copies what was sent, as far as it fits; MPI_ERR_TRUNCATE if it does not fit.
 int copy_checked(const TypedBuffer &from, Count from_bytes, const TypedBuffer &to, Count to_bytes) {
     copy(from, to, std::min(from_bytes, to_bytes));
     return check_fits(from_bytes, to_bytes);
@@ -73,7 +74,7 @@ WaitingFor about(const Communicator &communicator, int root, Count count, MPI_Da
     return {root, 0, communicator.context(Traffic::collective), count, reinterpret_cast<std::uintptr_t>(type)};
 }
 
-/// `bytes` of a block; negative where blocks differ.
+/// `bytes` is the length of a block; negative where blocks differ.
 template <const auto &rows> Algorithm choose_in_memory(Communicator &communicator, Collective operation, Count bytes) {
     return selection::choose_inline<rows>({.operation = operation,
                                            .means = Means::memory,
@@ -98,7 +99,7 @@ bool shared_barrier(Communicator &communicator, int &code) {
 
 namespace {
 
-/// Of data or a piece of it: the root copies it for the others, and goes on.
+/// Broadcasts data or a piece of it: the root publishes a copy and goes on without waiting.
 template <class Pack, class Unpack>
 void broadcast_posts(Communicator &communicator, const WaitingFor &waiting, Count bytes, int root, Pack &&pack,
                      Unpack &&unpack) {
@@ -113,7 +114,7 @@ void broadcast_posts(Communicator &communicator, const WaitingFor &waiting, Coun
     round.depart();
 }
 
-/// With more ranks than cores: as everyone runs once for many pieces.
+/// Broadcasts in pieces where ranks share cores: each rank then runs once for many pieces.
 void broadcast_pieces(Communicator &communicator, const WaitingFor &waiting, const Block &block, int root) {
     auto most = static_cast<Count>(communicator.area->all_rooms_bytes());
     for (Count at = 0, bytes = block.bytes(); at < bytes; at += most) {
@@ -125,7 +126,7 @@ void broadcast_pieces(Communicator &communicator, const WaitingFor &waiting, con
     }
 }
 
-/// The others read where the root's data lies.
+/// The others read the root's data in place.
 int broadcast_directly(Communicator &communicator, const WaitingFor &waiting, const Block &block, int root) {
     CollectiveRound round(communicator, waiting);
     if (communicator.rank() == root) {
@@ -172,12 +173,12 @@ bool shared_broadcast(Communicator &communicator, int &code, const Passed &passe
 
 namespace {
 
-/// The root's blocks, for the others. Its datatype object may be read by them.
+/// Where the root's blocks are, for the others, which may read the root's datatype objects.
 struct BlocksAt {
     const Blocks *blocks;
 };
 
-/// The root says where its blocks are; everyone else copies its own from or to there.
+/// The root publishes where its blocks are; each other rank copies its own block from or to there.
 template <class Copy>
 void with_root(Communicator &communicator, const WaitingFor &waiting, const Blocks &all, int root, Copy &&copy_one) {
     CollectiveRound round(communicator, waiting);
@@ -193,7 +194,7 @@ void with_root(Communicator &communicator, const WaitingFor &waiting, const Bloc
     round.arrive_and_go();
 }
 
-/// Blocks so small that each is published: only the root waits.
+/// Gathers blocks so small that each is published: only the root waits.
 void gather_posts(Communicator &communicator, const WaitingFor &waiting, const Block &own, const Blocks &all,
                   Count bytes, int root) {
     CollectiveRound round(communicator, waiting);
@@ -273,7 +274,7 @@ bool scatter(Communicator &communicator, int &code, const PassedAll &passed_all,
     return true;
 }
 
-/// Blocks so small that each is published. The own one goes to its place meanwhile.
+/// Gathers to all blocks so small that each is published. Meanwhile this rank's own block is copied to its place.
 void allgather_posts(Communicator &communicator, const WaitingFor &waiting, const Block &own, const Blocks &all,
                      Count bytes, bool in_place) {
     int rank = communicator.rank();
@@ -286,7 +287,7 @@ void allgather_posts(Communicator &communicator, const WaitingFor &waiting, cons
         if (i != rank) unpack_bytes(round.data(i, bytes), bytes, all[i]);
 }
 
-/// Bytes [from, to) of a block out of a place on the stage. `alone`: no other rank reads there.
+/// Copies bytes [from, to) of a block from a place on the stage. `alone`: no other rank reads that place.
 void take_from_stage(unsigned char *place, const Block &block, Count from, Count to, bool alone) {
     char *data = nullptr;
     auto bytes = static_cast<std::size_t>(to - from);
@@ -311,7 +312,7 @@ void allgather_staged(Communicator &communicator, const WaitingFor &waiting, con
             if (at == 0 && !in_place) copy_bytes(own, all[rank]);
         });
         for (int i = 1; i < size; ++i) {
-            int peer = (rank + i) % size; // Not everyone from the same one at a time.
+            int peer = (rank + i) % size; // so that not all ranks read from the same rank at a time
             Block place = all[peer];
             if (Count end = std::min(at + most, place.bytes()); at < end)
                 take_from_stage(area.stage(peer, piece), place, at, end, size == 2);
@@ -326,7 +327,7 @@ int allgather_directly(Communicator &communicator, const WaitingFor &waiting, co
     round.own().as<Location>() = location_of(own);
     round.meet();
     for (int i = 0; i < size; ++i) {
-        int peer = (rank + i) % size; // Not everyone from the same one at a time.
+        int peer = (rank + i) % size; // so that not all ranks read from the same rank at a time
         if (in_place && peer == rank) continue;
         Location from = round.slot(peer).as<Location>();
         Block to = all[peer];

@@ -11,16 +11,16 @@
 namespace volley {
 namespace {
 
-/// Pieces of a long vector: source, result and what is written stay in a first-level cache.
+/// The pieces in which a long vector is reduced: sources and result of a piece stay in the first-level cache.
 constexpr Count piece_bytes = 8192;
 
-/// Where a rank's operands are, and where its result goes.
+/// Where a rank's operands are and its result goes.
 struct Buffers {
     const char *own;
     char *result;
 };
 
-/// A reduction by one of the library's loops, checked, among the ranks of an area.
+/// A reduction among the ranks of an area, by one of the library's loops, with its arguments checked.
 struct Shared {
     Communicator &communicator;
     Reduction reduction;
@@ -28,7 +28,7 @@ struct Shared {
     Count count;
     WaitingFor waiting;
 
-    /// Gaps inside of pairs are copied with them.
+    /// Of an element: gaps inside of pairs are copied with them.
     Count extent() const {
         return reduction.datatype().extent();
     }
@@ -37,7 +37,7 @@ struct Shared {
     }
 };
 
-/// `count` elements in all decide, the shared ones or those of all slices.
+/// The choice depends on `count`, all elements of the vector or of all slices together.
 template <const auto &rows> Algorithm choose_in_memory(const Shared &shared, Collective operation, Count count) {
     return selection::choose_inline<rows>({.operation = operation,
                                            .means = Means::memory,
@@ -50,7 +50,7 @@ template <const auto &rows> Algorithm choose_in_memory(const Shared &shared, Col
                                            .extent = shared.extent()});
 }
 
-/// The library's loops only: a user's function may want its operands in order, and to itself.
+/// Only the library's own loops are suitable: a user's function may want its operands in order, and in its own rank.
 bool is_suitable(const Communicator &communicator, const Operation &operation) {
     return communicator.area != nullptr && operation.is_predefined() && !operation.is_assignment();
 }
@@ -59,7 +59,7 @@ void copy_bytes(void *to, const void *from, Count bytes) {
     if (to != from) std::memcpy(to, from, static_cast<std::size_t>(bytes));
 }
 
-/// Of the first `size` ranks, in their order; `source(i)` is where rank i's operands are.
+/// Reduces the operands of the first `size` ranks, in the order of ranks; `source(i)` is where rank i's operands are.
 template <class Source> void join_all(const Shared &shared, int size, void *out, Count count, Source &&source) {
     constexpr int few = 64;
     const void *on_stack[few];
@@ -73,8 +73,8 @@ template <class Source> void join_all(const Shared &shared, int size, void *out,
     shared.reduction.join_all(sources, size, out, count);
 }
 
-/// The operands are published. The own ones are taken from where they came from: their line is at another rank by now,
-/// and would have to come back first.
+/// Reduces published operands. This rank reads its own from the user's buffer: the published copy is in another core's
+/// cache by now, and would have to come back first.
 void join_posts(Shared &shared, CollectiveRound &round, int size, void *out) {
     const void *own = shared.buffers.own;
     alignas(16) unsigned char aside[CollectiveArea::most_room_bytes];
@@ -84,14 +84,15 @@ void join_posts(Shared &shared, CollectiveRound &round, int size, void *out) {
     });
 }
 
-/// The slots say where the operands are.
+/// Reduces operands in place; the slots say where they are.
 void join_buffers(Shared &shared, CollectiveRound &round, void *out, Count first, Count count) {
     join_all(shared, shared.communicator.size(), out, count, [&](int i) {
         return static_cast<const void *>(round.slot(i).as<Buffers>().own + first * shared.extent());
     });
 }
 
-/// The own slice of a long vector, from all ranks' operands, piece by piece; `deliver` gets each piece of the result.
+/// Reduces this rank's slice of a long vector from all ranks' operands, piece by piece; `deliver` gets each piece of
+/// the result.
 template <class Deliver>
 void reduce_slice(Shared &shared, CollectiveRound &round, Count begin, Count end, Deliver &&deliver) {
     alignas(cache_line) unsigned char piece[piece_bytes];
@@ -103,7 +104,7 @@ void reduce_slice(Shared &shared, CollectiveRound &round, Count begin, Count end
     }
 }
 
-/// A rank's even part of a vector, cut at cache lines.
+/// A rank's slice of a vector: all have about the same length, and are cut at cache lines.
 std::pair<Count, Count> slice_of(const Shared &shared, Count count, int rank) {
     Count line = std::max<Count>(1, static_cast<Count>(cache_line) / shared.extent());
     Count lines = (count + line - 1) / line, size = shared.communicator.size();
@@ -115,7 +116,7 @@ void allreduce_posts(Shared &shared) {
     copy_bytes(round.own_data(shared.bytes()), shared.buffers.own, shared.bytes());
     bool small = shared.bytes() <= static_cast<Count>(RoundSlot::inline_bytes);
     if (exchanges(shared.communicator) || (!small && !node.oversubscribed())) {
-        round.meet(); // each joins them all, in the same order
+        round.meet(); // each rank reduces all operands, in the same order
         return join_posts(shared, round, shared.communicator.size(), shared.buffers.result);
     }
     static_assert(CollectiveArea::by_last_bytes >= CollectiveArea::most_room_bytes);
@@ -129,7 +130,7 @@ void allreduce_posts(Shared &shared) {
     copy_bytes(shared.buffers.result, result, shared.bytes());
 }
 
-/// `wants_result`: it is left alone elsewhere.
+/// The last rank to arrive reduces for all. Ranks without `wants_result` leave their result buffer alone.
 void reduce_by_last(Shared &shared, bool wants_result) {
     CollectiveRound round(shared.communicator, shared.waiting);
     round.own().as<Buffers>() = shared.buffers;
@@ -191,8 +192,8 @@ struct StagedPiece {
     }
 };
 
-/// This rank's slice, which nobody else reads until all meet again. It goes to the result, if that is wanted here, and
-/// to where the own operands of the slice were, if it is wanted elsewhere.
+/// Reduces this rank's slice, which no other rank reads until all meet again. The result goes to the result buffer if
+/// it is wanted here, and over this rank's own operands on the stage if it is wanted elsewhere.
 void join_slice(StagedPiece piece, bool wanted_here, bool wanted_elsewhere) {
     Shared &shared = piece.shared;
     int rank = shared.communicator.rank(), size = shared.communicator.size();
@@ -209,7 +210,7 @@ void join_slice(StagedPiece piece, bool wanted_here, bool wanted_elsewhere) {
     }
 }
 
-/// The other ranks' slices of the result. `alone`: no other rank reads them.
+/// Takes the other ranks' slices of the result. `alone`: no other rank reads them.
 void take_slices(StagedPiece piece, bool alone) {
     Shared &shared = piece.shared;
     int rank = shared.communicator.rank(), size = shared.communicator.size();
@@ -225,7 +226,8 @@ void take_slices(StagedPiece piece, bool alone) {
     }
 }
 
-/// All bring their operands to the stage, piece by piece; when those of a piece are there, `work` is called.
+/// All ranks bring their operands to the stage, piece by piece. `work` is called when all operands of a piece are
+/// there.
 template <class Work> void for_staged_pieces(Shared &shared, Work &&work) {
     Count extent = shared.extent(), most = shared.communicator.area->stage_bytes / extent;
     for (Count first = 0; first < shared.count; first += most) {
@@ -236,7 +238,7 @@ template <class Work> void for_staged_pieces(Shared &shared, Work &&work) {
     }
 }
 
-/// Each joins a slice, and the root, or all (MPI_ANY_SOURCE), take the others' slices.
+/// Each rank reduces a slice; the root, or all ranks (MPI_ANY_SOURCE), then take the others' slices.
 void reduce_staged(Shared &shared, int root) {
     bool all = root == MPI_ANY_SOURCE, wanted_here = all || root == shared.communicator.rank();
     for_staged_pieces(shared, [&](StagedPiece piece) {
@@ -246,8 +248,8 @@ void reduce_staged(Shared &shared, int root) {
     });
 }
 
-/// This rank's slice of everyone's prefix, joined in the order of ranks. `operands(i)` and `result(i)` are where rank
-/// i's begin, which may be the same place; the first rank's result of an exclusive scan is left alone.
+/// Computes this rank's slice of all ranks' prefixes, in the order of ranks. Rank i's operands begin at `operands(i)`
+/// and its result at `result(i)`, which may be the same place. An exclusive scan leaves the first rank's result alone.
 template <class Operands, class Result>
 void scan_slice(const Shared &shared, Count count, bool exclusive, Operands &&operands, Result &&result) {
     int size = shared.communicator.size();
@@ -302,7 +304,7 @@ Shared make_shared(Communicator &communicator, Operation &operation, const Block
     return {communicator, Reduction(operation, *own.type), {own.address, result}, own.count, waiting};
 }
 
-/// Of operations in which every rank has operands and a result.
+/// Checks the arguments of operations in which every rank has operands and a result.
 Block check(const PassedOperands &passed, Operation &operation, int &code) {
     Arguments arguments;
     bool in_place = passed.own == MPI_IN_PLACE;
@@ -314,21 +316,23 @@ Block check(const PassedOperands &passed, Operation &operation, int &code) {
     return own;
 }
 
-/// Slices so small that all operands are published. In place, the own ones are read where they are published.
+/// Reduces slices so small that all operands are published. With MPI_IN_PLACE, this rank reads its own published
+/// operands.
 template <class Begin> void reduce_scatter_posts(Shared &shared, Begin &&begin, bool in_place) {
     int rank = shared.communicator.rank(), size = shared.communicator.size();
     Count bytes = begin(size) * shared.extent(), at = begin(rank) * shared.extent();
     CollectiveRound round(shared.communicator, shared.waiting);
     copy_bytes(round.own_data(bytes), shared.buffers.own, bytes);
     round.meet();
-    if (shared.count == 0) return; // maybe nullptr
+    if (shared.count == 0) return; // the result may be nullptr
     join_all(shared, size, shared.buffers.result, shared.count, [&](int i) -> const void * {
         if (i == rank && !in_place) return shared.buffers.own + at;
         return round.data(i, bytes) + at;
     });
 }
 
-/// Each rank reduces its slice. In place, the result would lie where others still read: it is set aside.
+/// Each rank reduces its slice. With MPI_IN_PLACE, the result would overwrite what others still read, so it is set
+/// aside first.
 void reduce_scatter_directly(Shared &shared, Count begin, bool in_place) {
     std::vector<char> aside;
     char *result = shared.buffers.result;
@@ -346,9 +350,9 @@ void reduce_scatter_directly(Shared &shared, Count begin, bool in_place) {
     if (shared.count > 0) copy_bytes(shared.buffers.result, result, shared.bytes());
 }
 
-/// A piece is as much of each slice as there is room for on the stage. In place, what the result of a piece is written
-/// over has gone to the stage with this piece or before: no element lies further from the beginning of its slice than
-/// from that of the vector.
+/// A piece is as much of each slice as the stage has room for. With MPI_IN_PLACE, the result of a piece only overwrites
+/// operands that have gone to the stage with this piece or before: no element lies further from the beginning of its
+/// slice than from the beginning of the vector.
 template <class Begin> void reduce_scatter_staged(Shared &shared, Begin &&begin) {
     int rank = shared.communicator.rank(), size = shared.communicator.size();
     CollectiveArea &area = *shared.communicator.area;
@@ -371,7 +375,7 @@ template <class Begin> void reduce_scatter_staged(Shared &shared, Begin &&begin)
     }
 }
 
-/// `begin(i)` is where rank i's slice begins, in elements, and where the one before ends. False if it was not done.
+/// Rank i's slice begins at element `begin(i)`, where the slice before it ends. False if the operation was not done.
 template <class Begin> bool reduce_scatter(Shared &shared, Begin &&begin, bool in_place) {
     const Communicator &communicator = shared.communicator;
     switch (choose_in_memory<selection::reduce_scatter_rows>(shared, Collective::reduce_scatter,

@@ -2,8 +2,8 @@
 /// Communicators: who may talk, and in which context.
 ///
 /// A context number keeps messages of different communicators apart (core/contexts.h). Every communicator has two, one
-/// for the program's messages and one for the library's own (collectives); agreeing on them is one process drawing a
-/// number and telling the others.
+/// for the program's messages and one for the library's own (collectives). One process draws them and tells the others
+/// (communicator/context_allocation.h).
 #pragma once
 
 #include "core/group.h"
@@ -29,7 +29,7 @@ struct CommunicatorEntry;
 struct Hierarchy;
 struct MatchQueues;
 
-/// What MPI_Cart_create, MPI_Graph_create and MPI_Dist_graph_create... attach; one of them, by `kind`.
+/// The topology that MPI_Cart_create, MPI_Graph_create or MPI_Dist_graph_create... attaches; `kind` says which.
 struct Topology {
     int kind = MPI_UNDEFINED; ///< MPI_CART, MPI_GRAPH or MPI_DIST_GRAPH
     // Cartesian
@@ -50,13 +50,13 @@ class Communicator final : public Object {
 
     /// Retains the groups. `remote` is nullptr in an intracommunicator. `context` is what draw_context() gave.
     static Communicator *make(Group &local, Group *remote, std::uint32_t context);
-    /// One whose context is still being agreed on (MPI_Comm_idup); nothing may be sent until settle().
+    /// A communicator whose context is still being allocated (MPI_Comm_idup); nothing may be sent until settle().
     static Communicator *make_unsettled(Group &local, Group *remote);
     void settle(std::uint32_t context);
     static Communicator &world();
     static Communicator &self();
 
-    /// The communicator a handle names, predefined or not; nullptr for MPI_COMM_NULL and for what is none.
+    /// The communicator a handle names; nullptr for MPI_COMM_NULL and for a handle that names none.
     static Communicator *from_handle(MPI_Comm handle) {
         auto number = reinterpret_cast<std::uintptr_t>(handle);
         if (number == reinterpret_cast<std::uintptr_t>(MPI_COMM_WORLD)) [[likely]]
@@ -73,14 +73,14 @@ class Communicator final : public Object {
     int rank() const {
         return rank_;
     }
-    /// Of the local group.
+    /// The size of the local group.
     int size() const {
         return size_;
     }
     bool is_inter() const {
         return remote_ != nullptr;
     }
-    /// Of the group that messages go to: the remote one in an intercommunicator.
+    /// The size of the group that messages go to: the remote group in an intercommunicator.
     int peers() const {
         return peers_;
     }
@@ -109,7 +109,7 @@ class Communicator final : public Object {
     }
     void set_name(std::string_view name); ///< cut to MPI_MAX_OBJECT_NAME - 1 bytes
 
-    /// Gives one reference back (a handle's, a request's); the last destroys the communicator.
+    /// Drops one reference (a handle's, a request's); the last destroys the communicator.
     static void release(Communicator &communicator);
 
     // Owned by the layers named; nullptr where unused.
@@ -117,23 +117,24 @@ class Communicator final : public Object {
     Attributes *attributes = nullptr;           ///< core/attribute.h
     Info *info = nullptr;                       ///< core/info.h: hints
     std::unique_ptr<Topology> topology;         ///< core/topology.cpp
-    Communicator *local_communicator = nullptr; ///< of an intercommunicator: its local group alone, hidden
+    Communicator *local_communicator = nullptr; ///< of an intercommunicator: a hidden one of its local group
     CollectiveArea *area = nullptr;             ///< collective/area.h
-    Hierarchy *hierarchy = nullptr;             ///< collective/hierarchy.h: made when it is asked for
-    std::uint64_t rounds = 0;                   ///< of this rank in `area`
-    std::uint64_t staged_pieces = 0;            ///< that went through its stage (collective/area.h)
-    std::uint64_t counted_rounds = 0;           ///< those of them in which arrivals are counted
+    Hierarchy *hierarchy = nullptr;             ///< collective/hierarchy.h: made on first use
+    std::uint64_t rounds = 0;                   ///< that this rank has entered in `area`
+    std::uint64_t staged_pieces = 0;            ///< that went through the area's stage (collective/area.h)
+    std::uint64_t counted_rounds = 0;           ///< rounds in which arrivals are counted
     std::uint64_t entered_by_all = 0;           ///< the last round that all ranks are known to have entered
-    std::uint64_t entered_told = 0;             ///< the last that all others know, or can see, this rank has entered
+    std::uint64_t entered_told = 0;             ///< the last round that the others can know this rank has entered
     BufferedSends *buffered_sends = nullptr;    ///< core/buffered.h: MPI_Comm_attach_buffer
-    std::shared_ptr<SessionBuffer> session;     ///< core/session.h: of the one it derives from; nullptr: of none
+    std::shared_ptr<SessionBuffer> session;     ///< core/session.h: of the session it derives from; nullptr: none
     CommunicatorEntry *published = nullptr;     ///< core/introspection.h
     bool freed = false;                         ///< the user's handle is gone
 
-    /// Numbers collective operations, from 0: the tag of their messages.
+    /// The number of the next collective operation, from 0: the tag of its messages.
     std::uint32_t number_collective();
 
-    /// Called, if set, with each communicator that is about to go, by the layers that own the pointers above.
+    /// Registers a function that is called with each communicator about to be destroyed. The layers that own the
+    /// pointers above use it.
     using Release = void (*)(Communicator &communicator);
     static void on_release(Release release);
 
@@ -157,15 +158,15 @@ class Communicator final : public Object {
     std::string name_;
 };
 
-/// MPI_COMM_WORLD, MPI_COMM_SELF, and a hidden one of all processes for those that have no other in common
-/// (communicator/bootstrap_messages.h): once the engine is set up.
+/// Makes MPI_COMM_WORLD, MPI_COMM_SELF, and a hidden communicator of all processes, for processes that have no other
+/// in common (communicator/bootstrap_messages.h). Called once the engine is set up.
 void make_predefined_communicators();
-/// In MPI_Finalize: the first two. Sessions go on, and need the hidden one.
+/// In MPI_Finalize: frees the first two. Sessions may go on, and need the hidden one.
 void free_predefined_communicators();
 /// Collective over all processes, in MPI_Init: waits for all, then gives MPI_COMM_WORLD its collective area. Without
-/// MPI_Init (sessions only) it has none, as some processes may never come.
+/// MPI_Init (sessions only) it has no area, as some processes may never come.
 void complete_world();
-/// The hidden one.
+/// The hidden communicator of all processes.
 Communicator &bootstrap_communicator();
 
 } // namespace volley

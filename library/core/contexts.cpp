@@ -17,9 +17,9 @@ namespace {
 
 constexpr int index_bits = 20, generation_bits = 11;
 constexpr std::uint32_t most_contexts = 1 << index_bits;
-/// So many indices wait before the first of them is used again.
+/// This many indices wait before the first of them is used again.
 constexpr std::uint32_t most_waiting = 1024;
-/// A small arena has a small table: that part of it, at most.
+/// A small arena has a small table: at most this fraction (1/256) of the arena.
 constexpr std::uint64_t table_part = 256;
 constexpr std::uint32_t first_drawn = self_context / 2 + 1;
 
@@ -33,14 +33,14 @@ constexpr std::uint32_t generation_of(std::uint32_t context) {
 struct ContextRecord {
     std::atomic<std::uint32_t> generation;
     std::atomic<std::uint32_t> members, departed;
-    std::uint32_t next; ///< of those that wait; 0: none
+    std::uint32_t next; ///< the index that waits behind this one; 0: none
 };
 
 /// Plain data in the arena, zero at first; the records follow it.
 struct ContextTable {
     SharedLock lock;
-    std::uint32_t used;        ///< indices from first_drawn on, ever
-    std::uint32_t first, last; ///< that wait; 0: none
+    std::uint32_t used;        ///< indices from first_drawn on that have ever been drawn
+    std::uint32_t first, last; ///< of the indices that wait; 0: none
     std::uint32_t waiting;
 
     ContextRecord &record(std::uint32_t index) {
@@ -48,13 +48,13 @@ struct ContextTable {
     }
 };
 
-/// How many indices there are, from 0.
+/// How many indices the table has room for, from 0.
 std::uint32_t capacity() {
     return static_cast<std::uint32_t>(
         std::min<std::uint64_t>(most_contexts, node.arena->bytes / table_part / sizeof(ContextRecord)));
 }
 
-/// Made by whoever comes first; nullptr if there is no room.
+/// The table, made by the first process that asks; nullptr if there is no room for it.
 ContextTable *find_table() {
     std::uint64_t offset = node.job->contexts.load(std::memory_order_acquire);
     if (offset != 0) return arena_pointer<ContextTable>(offset);
@@ -66,7 +66,7 @@ ContextTable *find_table() {
     return arena_pointer<ContextTable>(offset);
 }
 
-/// An index that nobody uses; 0: there is none. Under the lock.
+/// An index that nobody uses; 0: there is none. The caller holds the lock.
 std::uint32_t take_index(ContextTable &table) {
     std::uint32_t all = capacity() - first_drawn;
     bool is_fresh = table.used < all && table.waiting < std::min(most_waiting, all / 2);
@@ -89,7 +89,7 @@ bool is_used(std::uint32_t context) {
 
 LeftMessages left{};
 
-/// Messages of a communicator that is gone everywhere, so that no send waits for them.
+/// Discards the messages of a communicator that is gone in all ranks, so that no send waits for them.
 void empty_queues(MatchQueues &queues) {
     while (Unexpected *message = queues.arrivals.first()) {
         bool is_programs = queues.context % 2 == static_cast<std::uint32_t>(Traffic::program);
@@ -100,8 +100,8 @@ void empty_queues(MatchQueues &queues) {
     }
 }
 
-/// What came to communicators that are gone everywhere. Looked for once so many have gone, as many as there are queues:
-/// it costs each of them little.
+/// Empties the queues of communicators that are gone in all ranks. It looks at all queues, so it does so only once as
+/// many communicators have gone as there are queues (and at least 256): the cost for each of them is small.
 void empty_unused_queues() {
     static std::size_t gone = 0, pause = 256;
     if (++gone < pause) return;
@@ -134,7 +134,7 @@ std::uint32_t draw_context(int members) {
 }
 
 void set_context_members(std::uint32_t context, int members) {
-    // The addition with which this process leaves brings it to who leaves last.
+    // Relaxed is enough: the atomic addition with which this process leaves publishes the number to the last to leave.
     find_table()
         ->record(index_of(context))
         .members.store(static_cast<std::uint32_t>(members), std::memory_order_relaxed);

@@ -1,45 +1,49 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Context numbers, which keep messages of different communicators apart, and what becomes of them.
+/// Context numbers, which keep messages of different communicators apart, and how they are used again.
 ///
-/// Every communicator has two, one per kind of traffic: an even number and the next. One process draws it and tells the
-/// others. It consists of an index into a table that all ranks share, and of a generation, how often that index has
-/// been used before:
+/// Every communicator has two, one per kind of traffic: an even number and the next. One process draws the even number
+/// and tells the other members. A number consists of an index into a table that all ranks share, and of a generation,
+/// which counts how often that index has been used before:
 ///
 ///     31         21 20          1       0
 ///     [generation ] [   index    ] [traffic]
 ///
-/// When the last member's communicator is gone, the index joins a queue, from whose other end indices are used again
-/// once some wait there. A message that was left behind thus meets its number again only after 2^11 times as many
-/// communicators as wait at least, two million; before, the queues of numbers that are no longer used are emptied.
+/// When the last member's communicator is gone, the index joins the end of a queue. Indices are used again from the
+/// front of the queue, once enough of them wait there (1024). So a message that was left behind would meet its number
+/// again only after 2^11 times as many communicators, two million. Before that, the match queues of numbers that are no
+/// longer used are emptied.
 ///
-/// Drawing and giving back take a lock that all ranks share for some 50 ns, leaving one atomic addition.
+/// Drawing a number and giving it back hold a lock that all ranks share for some 50 ns; leave_context() is one atomic
+/// addition.
 #pragma once
 
 #include <cstdint>
 
 namespace volley {
 
-/// For communicators that every process has from the beginning; these numbers are not in the table. A message to
-/// MPI_COMM_SELF never leaves its process, so all processes use the same one for it.
+/// The communicators that every process has from the beginning; their numbers are not in the table. A message to
+/// MPI_COMM_SELF never leaves its process, so all processes use the same number for it.
 inline constexpr std::uint32_t bootstrap_context = 0;
 inline constexpr std::uint32_t world_context = 2;
 inline constexpr std::uint32_t self_context = 4;
 
-/// In one process: a number for a communicator of so many processes, of both groups. 0: all are in use.
+/// Called in one process: draws a number for a communicator of `members` processes, those of both groups. 0 if all
+/// numbers are in use.
 std::uint32_t draw_context(int members);
-/// Where that was not known when it was drawn (0 members): by one of the members, before it leaves.
+/// Sets the number of members where it was unknown when the context was drawn (0 members). Called by one of the
+/// members, before that member leaves.
 void set_context_members(std::uint32_t context, int members);
-/// Nobody has been told of it, and nobody will be.
+/// Makes a number free that no process uses or will use.
 void give_back_context(std::uint32_t context);
-/// Called by each of its members once, when its communicator is gone.
+/// Called by each member once, when its communicator is gone.
 void leave_context(std::uint32_t context);
-/// The error of a call for which there was none.
+/// The error of a call for which no context was left.
 [[gnu::cold, nodiscard]] int no_context();
 
-/// Messages of the program that came to communicators of which all ranks' are gone now.
+/// Messages of the program that were never received, and whose communicator is now gone in all ranks.
 struct LeftMessages {
     int count;
-    int source; ///< of the first: rank in the communicator
+    int source; ///< of the first message: rank in the communicator; its tag and bytes follow
     int tag;
     long long bytes;
 };

@@ -11,12 +11,12 @@ Engine engine;
 bool Engine::progress() {
     bool moved = messages.progress();
     for (ProgressHook *operation = first_; operation;) {
-        // progress() may remove_hook the operation, and only that one.
+        // progress() may remove this hook from the list, but no other.
         ProgressHook *next = operation->next_;
         operation->progress();
         operation = next;
     }
-    // Other threads of this rank may sleep for what this one has just received.
+    // Other threads of this rank may be asleep, waiting for what this thread has just received.
     if (moved) wake_own_threads();
     return moved;
 }
@@ -49,7 +49,7 @@ void Engine::publish_wait(const WaitingFor &about) {
     call_status.context.store(about.context, std::memory_order_relaxed);
     if (about.kind == WaitKind::collective || about.kind == WaitKind::round) {
         publish_collective(about);
-    } else if (about.kind != WaitKind::step) { // a step's data is not what the user passed
+    } else if (about.kind != WaitKind::step) { // a step of a schedule has other data than the user passed
         call_status.count.store(about.count, std::memory_order_relaxed);
         call_status.datatype.store(about.datatype, std::memory_order_relaxed);
     }

@@ -12,11 +12,11 @@
 
 namespace volley {
 
-/// Something that has to be moved on from time to time: a collective schedule, a generalized operation. While it
-/// is registered, every progress() calls progress().
+/// An operation that needs progress from time to time: a collective schedule, a generalized operation. While it is
+/// registered, every Engine::progress() calls its progress().
 class ProgressHook {
   public:
-    /// Moves on as far as possible without waiting. May remove_hook itself, and may register_hook others.
+    /// Progresses as far as possible without waiting. May call remove_hook() for itself and register_hook() for others.
     virtual void progress() = 0;
 
   protected:
@@ -31,18 +31,18 @@ class ProgressHook {
 /// Where this rank is between MPI_Init and MPI_Finalize.
 enum class Phase : std::uint8_t { before, initialised, finalised };
 
-/// What a call that waits tells others about itself.
+/// What a waiting call publishes about itself.
 struct WaitingFor {
     std::int32_t peer = -1; ///< rank in the communicator
     std::int32_t tag = 0;
-    std::uint32_t context = 0; ///< 0: nothing known
+    std::uint32_t context = 0; ///< 0: unknown
     std::int64_t count = 0;
     std::uintptr_t datatype = 0; ///< handle
     WaitKind kind = WaitKind::unknown;
-    ProcessIndex peer_process = -1; ///< -1: nobody in particular
+    ProcessIndex peer_process = -1; ///< -1: no single process
 };
 
-/// One of several requests.
+/// The same for a call that waits for any one of several requests.
 struct WaitingForOne {
     std::uint32_t requests = 0;
     WaitingFor first[most_alternatives];
@@ -50,17 +50,18 @@ struct WaitingForOne {
 
 class Engine {
   public:
-    // Changed with the lock only; some functions look at them without it.
+    // Written under the lock only; some functions read them without it.
     std::atomic<int> thread_level = 0;
     std::atomic<Phase> phase = Phase::before;
     /// All of MPI may be called: between MPI_Init and MPI_Finalize, and as long as there is a session.
     std::atomic<bool> available = false;
-    Lock lock; ///< held inside every call, or owned
+    Lock lock; ///< inside every call the thread holds it or is its owner
 
-    /// One round: looks at all transports, moves pending sends and registered operations. True if anything moved.
+    /// One round of progress: polls all transports, pending sends and registered hooks. True if a transport moved
+    /// anything.
     bool progress();
 
-    /// Looks, and once more after a round of progress: for calls that do not wait.
+    /// Checks `ready()`, makes one round of progress and checks again: for calls that do not wait.
     template <class Ready> bool poll(Ready &&ready) {
         if (ready()) return true;
         progress();
@@ -68,23 +69,23 @@ class Engine {
     }
 
     /// Progresses until `ready()`; spins, yields, sleeps, and lets other threads of the rank run meanwhile. `ready`
-    /// must become true through messages, registered operations, or memory that another rank changes *before it calls
-    /// wake_rank()* for this one. `about` is published once the wait is not a short one.
+    /// must become true through messages, registered hooks, or memory that another rank changes *before* that rank
+    /// calls wake_rank() for this one. `about` is published once the wait has become a long one.
     template <class Ready> void wait_until(Ready &&ready, const WaitingFor &about = {}) {
         wait_and_tell(ready, [&] { publish_wait(about); });
     }
-    /// The same for a call that one of several requests ends. `told` gives what they wait for when it is called.
+    /// The same for a call that any one of several requests completes. `told()` returns what they wait for now.
     template <class Ready, class Told> void wait_until_one(Ready &&ready, Told &&told) {
         wait_and_tell(ready, [&] { publish_wait(told()); });
     }
 
-    /// Called after something another thread of this rank may be waiting for.
+    /// Called after an event that another thread of this rank may be waiting for.
     void wake_own_threads() {
         if (lock.is_shared() && node.own->sleeping.load(std::memory_order_relaxed) != 0) [[unlikely]]
             wake_sleepers(*node.own);
     }
 
-    /// Tells others which collective operation a call has begun; `peer` is its root.
+    /// Publishes which collective operation a call has begun; `about.peer` is its root.
     void publish_collective(const WaitingFor &about) {
         CallStatus &call_status = node.own->call_status;
         call_status.collective.store(about.context, std::memory_order_relaxed);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr auto relaxed = std::memory_order_relaxed;
 
-/// Outlives static destructors, which may free communicators.
+/// The communicator entries that are free. The list outlives static destructors, which may free communicators.
 std::vector<CommunicatorEntry *> &free_communicators() {
     static auto *entries = new std::vector<CommunicatorEntry *>;
     return *entries;
@@ -45,7 +45,7 @@ int Introspection::arrived(int source, int tag, std::uint32_t context, std::int6
     message.tag.store(tag, relaxed);
     message.context.store(context, relaxed);
     message.at_sender.store(at_sender, relaxed);
-    // The coarse clock ticks every few milliseconds, for a fifth of the price of the exact one.
+    // The coarse clock ticks every few milliseconds, and reading it takes a fifth of the time of the exact one.
     message.arrived_ns.store(clock_ns(CLOCK_MONOTONIC_COARSE), std::memory_order_release);
     return entry;
 }

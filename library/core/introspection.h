@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Keeps this rank's StatusPage (boot/status_page.h).
+/// Introspection: keeps this rank's StatusPage up to date (boot/status_page.h).
 #pragma once
 
 #include "boot/status_page.h"
@@ -14,7 +14,7 @@ class Communicator;
 
 class Introspection {
   public:
-    /// Begins to publish, once the arena is there. Without room for it nothing is published.
+    /// Begins to publish, once the arena is there. If the arena has no room for the page, nothing is published.
     void open();
 
     void thread_level(int level) {
@@ -33,15 +33,15 @@ class Introspection {
     void unposted() {
         shorten(book_->posted);
     }
-    /// A message looked for its receive, and the first was not the one.
+    /// A message's search passed `steps` posted receives that did not match.
     void searched_posted(std::uint64_t steps) {
         searched(book_->posted, steps);
     }
 
-    /// A message arrived before its receive. Returns the entry for gone(), -1 if there is none.
+    /// A message arrived before its receive. Returns the entry for gone(); -1 if no entry is free.
     int arrived(int source, int tag, std::uint32_t context, std::int64_t bytes, bool at_sender);
     void gone(int entry);
-    /// A receive or a probe looked for its message, and the first was not the one.
+    /// A receive or a probe searched the unexpected messages, and passed `steps` that did not match.
     void searched_unexpected(std::uint64_t steps) {
         searched(book_->unexpected, steps);
     }
@@ -52,7 +52,7 @@ class Introspection {
     void leave(CommunicatorEntry &entry);
 
   private:
-    /// One writer: no atomic addition.
+    /// Only this rank writes, so a load and a store do instead of an atomic addition.
     template <class Number> static Number add(std::atomic<Number> &counter, Number change) {
         const Number sum = counter.load(std::memory_order_relaxed) + change;
         counter.store(sum, std::memory_order_relaxed);
@@ -75,7 +75,7 @@ class Introspection {
     StatusPage unpublished_{}; ///< of a rank that has not joined a job
     StatusPage *book_ = &unpublished_;
     CommunicatorPage *last_page_ = &unpublished_.communicators;
-    // Entries nobody uses. Messages: numbers, as many as `free_messages_` says.
+    // Numbers of the message entries that are free: the first `free_messages_`.
     std::array<std::int8_t, std::tuple_size_v<decltype(StatusPage::messages)>> free_message_{};
     std::size_t free_messages_ = 0;
 };

@@ -20,7 +20,8 @@ void Lock::make_owner(const std::atomic<std::uint32_t> &inside) {
 void Lock::end_ownership() {
     if (is_owner()) {
         mutex_.lock();
-        // Another thread may have come in the meantime. It waits for this one, and the end is the same.
+        // Another thread may have ended the ownership in the meantime. It waits for this thread, so the end is the
+        // same.
         owner_.store(nullptr, std::memory_order_relaxed);
         settle(1);
     }
@@ -32,7 +33,7 @@ void Lock::share_for_good() {
     only_ = &several;
 }
 
-/// The former owner is inside with the lock from now on.
+/// Called by the former owner, with the mutex: from now on it is inside as a holder of the lock.
 void Lock::settle(std::int32_t depth) {
     holder_.store(self(), std::memory_order_relaxed);
     depth_ = depth;
@@ -45,7 +46,7 @@ void Lock::step() {
     steps_.notify_all();
 }
 
-/// `seen` is the number of steps before the caller looked, with the mutex, whether it must wait.
+/// `seen` is the number of steps that the caller read, with the mutex, before it checked whether it must wait.
 void Lock::wait_for_step(Guard &guard, std::uint32_t seen) {
     guard.unlock();
     steps_.wait(seen, std::memory_order_acquire);
@@ -65,7 +66,8 @@ void Lock::take_ownership_away(Guard &guard) {
     owner_.store(nullptr, std::memory_order_relaxed);
     guard.unlock();
     heavy_fence();
-    // From here on the former owner sees it wherever it looks. It may have looked before it went to sleep.
+    // From here on the former owner sees the change whenever it checks. It may have checked before it went to sleep, so
+    // it is woken.
     if (inside.load(std::memory_order_acquire) != 0) wake(*node.own, node.fences);
     guard.lock();
     for (;;) {
@@ -77,7 +79,7 @@ void Lock::take_ownership_away(Guard &guard) {
     step();
 }
 
-/// Nobody is inside, if the caller has the mutex.
+/// True if no thread is inside or may enter without the lock. The caller has the mutex.
 bool Lock::is_free() const {
     return former_is_settled_ && owner_.load(std::memory_order_relaxed) == nullptr;
 }
@@ -90,7 +92,7 @@ void Lock::hold(std::int32_t depth) {
 
 void Lock::take(Guard &guard, std::int32_t depth) {
     for (;;) {
-        if (is_inside_as_owner()) return settle(1 + depth); // the call in which this one is began without the lock
+        if (is_inside_as_owner()) return settle(1 + depth); // 1: the outer call began without the lock
         const std::uint32_t seen = steps_.load(std::memory_order_acquire);
         if (is_free()) return hold(depth);
         if (former_is_settled_)
@@ -125,7 +127,7 @@ void Lock::release() {
 }
 
 void Lock::leave_as_owner() {
-    if (holder_.load(std::memory_order_relaxed) == self()) return release(); // taken while it waited
+    if (holder_.load(std::memory_order_relaxed) == self()) return release(); // it took the lock while it waited
     step();
 }
 

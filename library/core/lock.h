@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The lock of a rank: one thread at a time is inside the library, whatever level of thread support it was started
-/// with. Functions that are allowed at any time, and sessions of different levels, bring threads together of which
-/// none knows of the others.
+/// with. All levels need it, because functions that may be called at any time, and sessions of different levels, can
+/// bring in threads that do not know of each other.
 ///
-/// Recursive, since the program's callbacks (attributes, reductions, error handlers) may call MPI again, and given
-/// away entirely while its holder waits. Threads of one rank only: ranks never lock each other out.
+/// The lock is recursive, since the program's callbacks (attributes, reductions, error handlers) may call MPI again.
+/// Its holder gives it away entirely while it waits. It concerns the threads of one rank only: ranks never lock each
+/// other out.
 ///
-/// A program of one thread does not pay for it. Below MPI_THREAD_MULTIPLE the thread that starts the library is its
-/// *owner*: it enters and leaves with plain stores, until another thread comes. That one takes the ownership away, for
-/// good, and waits until the owner has left or takes the lock, which it does where it waits:
+/// A program of one thread does not pay for the lock. Below MPI_THREAD_MULTIPLE the thread that starts the library is
+/// the *owner*: it enters and leaves with plain stores, until another thread comes. The other thread ends the ownership
+/// for good. It then waits until the former owner has left the library, or has taken the lock, which the former owner
+/// does wherever it waits:
 ///
 ///     owner                            another thread
 ///     inside = function                owner_ = nobody
 ///     ---- light fence ----            ---- heavy fence (wait/sleep.h) ----
 ///     am I still the owner?            if inside: wait until it leaves or takes the lock
 ///
-/// lock.pml models this; lock_test.cpp stresses it. Where the kernel offers no such fence there are no owners.
+/// lock.pml models this protocol; lock_test.cpp stresses it. Where the kernel has no heavy fence, there are no owners.
 #pragma once
 
 #include <atomic>
@@ -26,15 +28,15 @@ namespace volley {
 
 class Lock {
   public:
-    /// From the end of its outermost call on, the calling thread, which holds the lock, is the owner, unless another
-    /// thread has come before. `inside` is not 0 as long as the owner is in a call.
+    /// Makes the calling thread, which holds the lock, the owner from the end of its outermost call on, unless another
+    /// thread has come before. `inside` must not be 0 while the owner is in a call.
     void make_owner(const std::atomic<std::uint32_t> &inside);
-    /// The calling thread takes the lock if it was inside as the owner. From now on nobody is.
+    /// Ends any ownership. The calling thread takes the lock if it was inside as the owner.
     void end_ownership();
-    /// The same, and nobody will be.
+    /// Ends any ownership, and lets no thread become the owner again.
     void share_for_good();
 
-    /// Whether the calling thread may enter, or be inside, without the lock.
+    /// Whether the calling thread may enter, and be inside, without the lock.
     bool is_owner() const {
         return owner_.load(std::memory_order_relaxed) == __builtin_thread_pointer();
     }
@@ -45,7 +47,7 @@ class Lock {
 
     void acquire();
     void release();
-    /// What was entered as the owner ends: it was taken away meanwhile.
+    /// Ends a call that was entered as the owner, after another thread has ended the ownership.
     void leave_as_owner();
 
     /// Whether another thread wants to enter.
@@ -53,7 +55,8 @@ class Lock {
         return waiting_.load(std::memory_order_relaxed) != 0;
     }
 
-    /// Gives the lock away, however often it was acquired; returns that number for take_back(), 0 if it was not held.
+    /// Releases the lock entirely, however often it was acquired. Returns that number for take_back(); 0 if the lock
+    /// was not held.
     std::int32_t give_away();
     void take_back(std::int32_t depth);
 
@@ -75,15 +78,15 @@ class Lock {
     std::atomic<const void *> owner_{nullptr};
     std::atomic<std::int32_t> waiting_{0};
 
-    std::mutex mutex_; ///< held by the holder all the time; by others only to look
+    std::mutex mutex_; ///< the holder keeps it locked; other threads lock it only to look at the fields below
     std::atomic<const void *> holder_{nullptr};
     std::int32_t depth_ = 0;
     // Read and written under the mutex.
     const std::atomic<std::uint32_t> *inside_ = nullptr;
-    const void *only_ = nullptr;          ///< the thread that is to be the owner; or `several`
-    const void *former_ = nullptr;        ///< who was the owner
-    bool former_is_settled_ = true;       ///< it is known to be outside, or to do as all others do
-    std::atomic<std::uint32_t> steps_{0}; ///< changed after what others wait for to settle it
+    const void *only_ = nullptr;          ///< the thread that may become the owner; or `several`
+    const void *former_ = nullptr;        ///< the former owner
+    bool former_is_settled_ = true;       ///< the former owner is known to be outside, or to use the lock
+    std::atomic<std::uint32_t> steps_{0}; ///< changes when the former owner may have settled
 };
 
 } // namespace volley

@@ -9,13 +9,13 @@
 namespace volley {
 namespace {
 
-/// Whether what is asked for, maybe by wildcards, is what there is.
+/// Whether a source and tag, either of which may be wanted by a wildcard, match.
 bool fits(int wanted_source, int wanted_tag, int source, int tag) {
     return (wanted_source == source || wanted_source == MPI_ANY_SOURCE) &&
            (wanted_tag == tag || wanted_tag == MPI_ANY_TAG);
 }
 
-/// What of source and tag a receive leaves open; or what one leaves open for which a message is looked for.
+/// The wildcards of a receive, as bits.
 constexpr unsigned any_source = 1, any_tag = 2;
 
 unsigned kind_of(const Receive &receive) {
@@ -25,10 +25,10 @@ unsigned kind_of(const Receive &receive) {
 /// Where a walk along a chain ended.
 template <class Item> struct Walk {
     Item *found = nullptr;
-    bool cut = false; ///< there are entries it has not looked at
+    bool cut = false; ///< the walk stopped before the end of the chain
 };
 
-/// Looks at `most` entries. Those that do not fit are added to `steps`.
+/// Looks at up to `most` entries. Adds the number of those that do not fit to `steps`.
 template <class Item, Links<Item> Item::*links, class Fits>
 Walk<Item> walk(const Chain<Item, links> &chain, std::uint64_t most, std::uint64_t &steps, Fits &&fits) {
     Item *item = chain.first();
@@ -40,7 +40,7 @@ Walk<Item> walk(const Chain<Item, links> &chain, std::uint64_t most, std::uint64
     return {};
 }
 
-/// Either may be missing.
+/// The receive that was posted first; either may be nullptr.
 Receive *earlier(Receive *one, Receive *other) {
     if (!one || !other) return one ? one : other;
     return one->order < other->order ? one : other;
@@ -51,7 +51,7 @@ std::unordered_map<std::uint32_t, MatchQueues *> &contexts() {
     return *map;
 }
 
-/// Most messages come in the context of the one before.
+/// Most messages come in the same context as the message before.
 MatchQueues *last_used = nullptr;
 
 } // namespace
@@ -71,7 +71,7 @@ void MatchQueues::post_again(Receive &receive) {
     receive.posted = true;
     introspection.posted();
     chain_of(receive).put_back(receive);
-    // It was the first with its source and tag: that is why it was taken.
+    // The receive goes to the front: it was taken because it was the first with its source and tag.
     if (receive_index_.size() > 0) {
         receive_index_.prepend({receive.source, receive.tag}, receive);
         indexed_of_kind_[kind_of(receive)]++;
@@ -227,7 +227,7 @@ Unexpected *MatchQueues::find(int source, int tag) {
 }
 
 Unexpected *MatchQueues::search_messages(int source, int tag) {
-    // From any source with any tag: that is the first message of all, and not searched for.
+    // With MPI_ANY_SOURCE and MPI_ANY_TAG the first message of all matches, and find() has returned it.
     if (source == MPI_ANY_SOURCE) return by_tag_.search(arrivals, *this, source, tag);
     const MessageChain &chain = of_source(messages_, source);
     if (tag == MPI_ANY_TAG) return by_source_.search(chain, *this, source, tag);
@@ -255,7 +255,7 @@ Receive *match(const Arrival &arrival) {
 void drop_queues(std::uint32_t context) {
     auto found = contexts().find(context);
     if (found == contexts().end()) return;
-    // Messages nobody received stay to be counted when the program ends.
+    // Messages that were never received stay, to be counted when the program ends.
     if (found->second->any_unexpected()) return;
     if (last_used == found->second) last_used = nullptr;
     delete found->second;

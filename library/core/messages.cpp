@@ -83,7 +83,7 @@ bool Unexpected::is_cancelled() const {
     return rendezvous && rendezvous->state.load(std::memory_order_acquire) == RendezvousState::cancelled;
 }
 
-// What transports call (transport/message.h).
+// The functions that transports call (transport/message.h).
 
 unsigned char *allocate_payload(Count bytes) {
     if (bytes == 0) return nullptr;

@@ -9,22 +9,22 @@
 
 namespace volley {
 
-/// Shared memory is asked first; it hands on what it has no way for (start_elsewhere).
+/// Sends go to shared memory first, which hands on those that it cannot deliver (start_elsewhere).
 class Messages {
   public:
-    /// Once the process has its place on its node.
+    /// Called once the process has its place on its node.
     void prepare() {
         shared_memory.prepare();
     }
 
-    /// Sends a small message of one block at once. False if that is not possible now.
+    /// Sends a small contiguous message at once. False if that is not possible now.
     bool send_at_once(const void *data, Count bytes, ProcessIndex process, const MessageEnvelope &envelope) {
         return shared_memory.send_at_once(data, bytes, process, envelope);
     }
     void start(Send &send) {
         shared_memory.start(send);
     }
-    /// The call that started it waits for it and for nothing else.
+    /// Called again and again while the call that started the send waits for it and for nothing else.
     void attend(Send &send) {
         shared_memory.attend(send);
     }
@@ -36,18 +36,19 @@ class Messages {
         return false; // not known yet
     }
 
-    /// Serves the receive with a message that has come, or posts it.
+    /// Serves the receive with a message that has arrived, or posts it.
     void start(Receive &receive, MatchQueues &queues);
-    /// Gives a message taken out of the queues to a receive; destroys the message. Leaves `cancelled` set in the
-    /// receive's completion if the message turns out to be.
+    /// Gives a message that was taken out of the queues to a receive, and destroys the message. If its sender has
+    /// cancelled it, `cancelled` is set in the receive's completion.
     void serve(Receive &receive, Unexpected &message);
     bool cancel(Receive &receive, MatchQueues &queues);
 
     /// The first message that matches, or nullptr.
     Unexpected *find(MatchQueues &queues, int source, int tag);
-    /// For a matched probe: the message will be received, and its sender cannot take it back. False if it just has.
+    /// For a matched probe: from now on the sender cannot cancel the message. False if the sender has just cancelled
+    /// it.
     bool reserve(Unexpected &message);
-    /// Drops a message nobody will receive.
+    /// Drops a message that nobody will receive.
     void discard(Unexpected &message);
 
     /// One round of all transports. True if anything moved.
@@ -58,11 +59,11 @@ class Messages {
         return moved;
     }
 
-    /// All sends are on their way.
+    /// Whether all sends are on their way.
     bool all_placed() const {
         return shared_memory.all_placed() && tcp.all_written();
     }
-    /// No other rank is to read this one's buffers any more.
+    /// Whether no other rank needs to read this rank's buffers any more.
     bool all_delivered() const {
         return shared_memory.all_delivered() && tcp.all_delivered();
     }
@@ -70,7 +71,7 @@ class Messages {
 
 extern Messages messages;
 
-// Messages a matched probe took out of the queues (`communicator` set): received, and destroyed with that.
+// Receive a message that a matched probe took out of the queues (its `communicator` is set), and destroy it.
 Request *start_matched_receive(const Data &data, Unexpected &message);
 int receive_matched(const Data &data, Unexpected &message, Completion &completion);
 

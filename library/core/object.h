@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What handles point to. An opaque object's handle is its address (predefined ones are numbers below 4096);
-/// it begins with a mark of its kind, and its memory is only ever used for objects of that kind again. So a
-/// stale handle, or one of another kind, is told from a live one by reading the mark.
+/// The objects behind handles. An opaque object's handle is its address (predefined handles are numbers below 4096).
+/// The object begins with a mark of its kind, and its memory is only ever used again for objects of that kind. So
+/// reading the mark tells a live handle from a stale one or one of another kind.
 ///
 /// Objects are private to their rank and protected by the rank's lock (core/lock.h).
 #pragma once
@@ -27,7 +27,7 @@ enum class Mark : std::uint32_t {
     session = 0x73736553,
 };
 
-/// The addresses of handles that are not objects but numbers of the ABI's table.
+/// Handles below this address are not objects but numbers of the ABI's table.
 inline constexpr std::uintptr_t first_object = 4096;
 
 /// First base of every opaque object but Datatype, which keeps its own.
@@ -80,7 +80,8 @@ template <class Type> class Pool {
 
     void destroy(Type *object) {
         object->~Type();
-        // The store of the destructor is dead for a compiler, as the object ends there; this one is not.
+        // A compiler may drop the destructor's store to the mark as dead, since the object ends there. It must keep
+        // this store.
         constexpr Mark none = Mark::none;
         std::memcpy(static_cast<void *>(object), &none, sizeof none);
         free_.push_back(object);
@@ -92,7 +93,7 @@ template <class Type> class Pool {
     void grow() {
         auto *memory =
             static_cast<std::byte *>(::operator new(objects_at_once * sizeof(Type), std::align_val_t{alignof(Type)}));
-        // The mark of memory never used must not be a live one: the allocator may hand out old contents.
+        // Unused memory must not carry a live mark by chance: the allocator may hand out old contents.
         for (std::size_t i = objects_at_once; i-- > 0;) {
             std::byte *place = memory + i * sizeof(Type);
             *reinterpret_cast<std::uint32_t *>(place) = 0;

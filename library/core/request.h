@@ -15,7 +15,7 @@ namespace volley {
 
 class Communicator;
 
-/// Of a message from or to MPI_PROC_NULL.
+/// The completion of a message from or to MPI_PROC_NULL.
 inline constexpr Completion no_process{.source = MPI_PROC_NULL, .tag = MPI_ANY_TAG};
 
 /// Fills a status, unless it is MPI_STATUS_IGNORE; MPI_ERROR is left alone, as the standard wants it.
@@ -26,11 +26,11 @@ void set_status_bytes(MPI_Status &status, Count bytes);
 bool status_cancelled(const MPI_Status &status);
 void set_status_cancelled(MPI_Status &status, bool cancelled);
 
-/// Base of all requests. Completed by whoever does its work, by calling complete(); found complete and taken apart
-/// by MPI_Wait, MPI_Test and relatives through finish().
+/// Base of all requests. The code that does a request's work calls complete(); MPI_Wait, MPI_Test and their relatives
+/// then call finish(), and retire() before they dispose of the request.
 ///
-/// Kinds derive from it. As the mark must come first in memory and kinds have virtual functions, a handle is
-/// the address of a RequestHandle, not of the Request.
+/// The user's handle is the address of a RequestHandle, not of the Request: an object's mark must come first in memory,
+/// where a class with virtual functions has its table pointer.
 class Request {
   public:
     Request() = default;
@@ -40,7 +40,7 @@ class Request {
     bool is_complete() const {
         return complete_;
     }
-    /// Persistent requests that are not started: Wait and Test return at once with an empty status.
+    /// False for a persistent request that is not started: Wait and Test return at once with an empty status.
     bool is_active() const {
         return active_;
     }
@@ -56,34 +56,34 @@ class Request {
             dispose();
     }
 
-    /// Begins (persistent only: again). Returns an error code.
+    /// Begins the operation; only persistent requests can begin again. Returns an error code.
     virtual int start();
-    /// MPI_Cancel: marks for cancellation; `completion.cancelled` tells later whether that succeeded.
+    /// MPI_Cancel: asks for cancellation; `completion.cancelled` says later whether it succeeded.
     virtual int cancel();
-    /// Called once by Wait/Test after completion: the last word on `completion` (a generalized request asks its
+    /// Called once by Wait/Test after completion, and may still change `completion` (a generalized request asks the
     /// program here). Returns the operation's error code.
     virtual int finish() {
         return completion.error;
     }
-    /// Called by Wait/Test before it disposes of the request; may fail for reasons of its own.
+    /// Called by Wait/Test before they dispose of the request; may return an error of its own.
     virtual int retire() {
         return MPI_SUCCESS;
     }
-    /// Called again and again while somebody waits for this request and for nothing else.
+    /// Called again and again while a call waits for this request and for nothing else.
     virtual void attend() {}
     /// Name for messages and mpitask: "MPI_Isend".
     virtual const char *name() const = 0;
-    /// What a wait for it is about.
+    /// What a call that waits for this request publishes.
     virtual WaitingFor about() const {
         return {};
     }
 
-    /// MPI_Request_free: destroyed now if complete or inactive, else when it completes.
+    /// MPI_Request_free: disposes of the request now if it is complete or inactive, else when it completes.
     void abandon();
 
     /// The user's handle, made on first use.
     MPI_Request handle();
-    /// nullptr for MPI_REQUEST_NULL (check that first) and what is no request.
+    /// nullptr for MPI_REQUEST_NULL (check for that first) and for a handle that names no request.
     static Request *from_handle(MPI_Request handle);
 
     /// Destroys the request and its handle.
@@ -99,7 +99,7 @@ class Request {
 
   protected:
     virtual ~Request() = default;
-    /// Frees the object: kinds that come from pools put themselves back.
+    /// Frees the object; requests that come from a pool return to it.
     virtual void destroy() {
         delete this;
     }
@@ -122,8 +122,8 @@ struct RequestHandle final : Object {
 /// Waits until the request is complete, progressing everything.
 void wait_for(Request &request);
 
-/// The end of an operation that a user waited or tested for: status, error; persistent requests become inactive,
-/// others are disposed of and `handle` becomes MPI_REQUEST_NULL.
+/// Ends an operation that the user waited or tested for: fills the status and returns the error code. A persistent
+/// request becomes inactive; any other is disposed of, and `handle` becomes MPI_REQUEST_NULL.
 int conclude(Request &request, MPI_Request *handle, MPI_Status *status);
 
 } // namespace volley

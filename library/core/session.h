@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Sessions: MPI for a part of a program, without MPI_Init (MPI 5.0, section 11.3).
 ///
-/// Every session keeps the library started (init/initialise.h counts). The process sets are "mpi://WORLD" and
-/// "mpi://SELF"; a group made from one, and communicators made of that, remember its buffer for buffered sends.
+/// Every session keeps the library started (init/initialise.h counts them). The process sets are "mpi://WORLD" and
+/// "mpi://SELF". A group made from a session, and communicators made from such a group, share the session's buffer for
+/// buffered sends.
 #pragma once
 
 #include "core/object.h"
@@ -20,8 +21,8 @@ class Errhandler;
 class Group;
 class Info;
 
-/// The place where a session's buffer is attached. It outlives the session, as groups and communicators may: then
-/// there is none.
+/// The place where a session's buffer is attached. It lives as long as groups and communicators of the session; once
+/// the session has ended no buffer is attached.
 struct SessionBuffer {
     BufferedSends *attached = nullptr;
 };
@@ -30,7 +31,7 @@ class Session final : public Object {
   public:
     static constexpr Mark kind = Mark::session;
 
-    /// Retains the error handler. The library has been acquired by the caller.
+    /// Retains the error handler. The caller has already started the library for this session.
     static Session *make(Errhandler &errhandler, int thread_level);
 
     /// nullptr for MPI_SESSION_NULL and for what is no session.
@@ -45,7 +46,7 @@ class Session final : public Object {
         return thread_level_;
     }
 
-    /// Gives the handle's reference back and forgets the error handler; not the library.
+    /// Drops the handle's reference and the error handler's. The library stays acquired: the caller releases it.
     static void destroy(Session &session);
 
     Errhandler *errhandler; ///< never nullptr; core/errhandler.h

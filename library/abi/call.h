@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// What every entry point does around its work.
 ///
-/// A Call refuses to begin where MPI may not be used, holds the rank's lock or owns it, publishes the function's number
-/// in the rank's CallStatus (restored afterwards, as callbacks call MPI inside of MPI), and hands failures to an error
-/// handler.
+/// A Call refuses to begin where MPI may not be used. It holds the rank's lock, or is inside as its owner. It publishes
+/// the function's number in the rank's CallStatus, and restores the old number afterwards, since callbacks may call MPI
+/// inside of MPI. It hands failures to an error handler.
 #pragma once
 
 #include "core/engine.h"
@@ -42,8 +42,8 @@ class Call {
             leave();
     }
 
-    /// The code the entry point returns. Failures go to the handler of `communicator`; without one to that of the
-    /// communicator that was blamed, or of MPI_COMM_SELF.
+    /// The code that the entry point returns. Failures go to the error handler of `communicator`, or else of the
+    /// communicator that was blamed, or else of MPI_COMM_SELF.
     int finish(int code) {
         if (code != MPI_SUCCESS) [[unlikely]]
             return raise(blamed(), code);
@@ -59,7 +59,7 @@ class Call {
             return raise(session, code);
         return code;
     }
-    /// Where the error handler is for what the function was to make, which does not exist.
+    /// The same with a given error handler, for functions whose object does not exist yet.
     int finish(Errhandler &errhandler, int code) {
         if (code != MPI_SUCCESS) [[unlikely]]
             return raise(errhandler, code);
@@ -67,7 +67,7 @@ class Call {
     }
 
   private:
-    /// Without the lock (core/lock.h). False if the thread is not its owner, or not any more.
+    /// Enters without the lock (core/lock.h). False if the thread is not the owner, or no longer.
     bool enter_as_owner(std::uint32_t function) {
         if (!engine.lock.is_owner()) [[unlikely]]
             return false;
@@ -84,7 +84,7 @@ class Call {
     [[gnu::noinline]] void enter(std::uint32_t function, bool anytime);
     [[gnu::noinline]] void leave();
 
-    /// MPI is not started, or over: says so through the initial error handler, and ends the job.
+    /// Reports through the initial error handler that MPI is not initialised, or is finalised, and ends the job.
     [[noreturn, gnu::cold, gnu::noinline]] static void refuse(std::uint32_t function);
 
     std::atomic<std::uint32_t> *function_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Arguments of entry points: handles decoded, values checked.
 ///
-/// All return MPI_SUCCESS or an error code; `argument` is the parameter's name in the standard. What is tested in
-/// the good case is inline; what makes a sentence is not.
+/// All functions return MPI_SUCCESS or an error code; `argument` is the parameter's name in the standard. The tests are
+/// inline; the functions that make an error's sentence are not.
 #pragma once
 
 #include "core/communicator.h"

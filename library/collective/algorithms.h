@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The algorithms of collective operations, as functions that append steps to a schedule.
 ///
-/// They run among a team; where ranks of both groups of an intercommunicator take part, functions.cpp and relatives
-/// put them together from what teams do. Which algorithm is taken may only depend on what all ranks know alike:
-/// bytes, not counts or layouts, since the two ends of a message may describe it by different datatypes.
+/// An algorithm runs among a team. Where ranks of both groups of an intercommunicator take part, the plans
+/// (plans_*.cpp) combine what teams do. The choice of an algorithm may only depend on what all ranks know alike: bytes,
+/// not counts or layouts, since the two ends of a message may describe it by different datatypes.
 #pragma once
 
 #include "collective/arguments.h"
@@ -38,7 +38,7 @@ inline Block operands_at(const Schedule &schedule, const void *address, Count co
 
 // barrier.cpp
 void add_barrier(Schedule &schedule, const Team &team);
-/// Rank 0 knows afterwards that all have come; and all know that rank 0 has.
+/// Afterwards rank 0 knows that all ranks have come, and all know that rank 0 has come.
 void add_check_in(Schedule &schedule, const Team &team);
 void add_release(Schedule &schedule, const Team &team);
 

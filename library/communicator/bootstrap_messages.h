@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Messages between processes of which only some take part, or that have no communicator in common: for
-/// MPI_Comm_create_group, MPI_Comm_create_from_group, and the leaders of two groups that shall meet.
+/// Messages over the bootstrap communicator, a hidden one of all processes. They serve operations in which only some
+/// processes take part, or whose processes have no communicator in common: MPI_Comm_create_group,
+/// MPI_Comm_create_from_group, and the leaders of two groups that make an intercommunicator.
 ///
-/// They go over a hidden communicator of all processes. What belongs to which operation is told by a key of any
-/// length in front of each message: the tag is its hash, which saves most looking, but need not tell two keys apart.
+/// A key of any length in front of each message says to which operation it belongs. The tag is the key's hash, which
+/// finds the right message almost always; since two keys may have the same hash, keys are compared as well.
 #pragma once
 
 #include "layout/checked.h"
@@ -17,17 +18,17 @@
 
 namespace volley {
 
-/// Returns when the words may be changed, which can be before they are fetched. An error code.
+/// Returns when the words may be changed, which can be before they are received. Returns an error code.
 int bootstrap_send(ProcessIndex process, std::string_view key, std::span<const std::int32_t> words);
 
-/// Waits for what that process has posted under this key; several messages come in order. An error code.
+/// Waits for a message that `process` sends with this key; several messages come in order. Returns an error code.
 int bootstrap_receive(ProcessIndex process, std::string_view key, std::vector<std::int32_t> &words);
 
-/// Both, with one other process that does the same: long messages do not make them wait for each other.
+/// Sends to and receives from a process that does the same; long messages do not make the two wait for each other.
 int bootstrap_exchange(ProcessIndex process, std::string_view key, std::span<const std::int32_t> mine,
                        std::vector<std::int32_t> &theirs);
 
-/// From the process at `root` of `members` to all others there; `index` is this one. An error code.
+/// Broadcasts from member `root` to all other members; this process is member `index`. Returns an error code.
 int bootstrap_broadcast(const std::vector<ProcessIndex> &members, int root, int index, std::string_view key,
                         std::vector<std::int32_t> &words);
 

@@ -60,7 +60,7 @@ std::vector<int> tree_children(int index, int size) {
 ContextAllocation::ContextAllocation(Communicator &made, Participants participants,
                                      std::optional<RemoteRoot> remote_root)
     : made_(made), participants_(std::move(participants)), remote_root_(remote_root) {
-    communicator = remote_root_ ? &remote_root_->carrier : &participants_.carrier; // whose error handler is asked
+    communicator = remote_root_ ? &remote_root_->carrier : &participants_.carrier; // its error handler gets failures
     made_.retain();
     participants_.carrier.retain();
     if (remote_root_) remote_root_->carrier.retain();

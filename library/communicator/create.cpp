@@ -63,7 +63,7 @@ int split(Communicator &comm, int color, int key, Communicator *&made) {
     Choice own{color, key};
     std::vector<Choice> choices(static_cast<std::size_t>(comm.size()));
     if (int code = allgather(&own, sizeof own, choices.data(), local); code != MPI_SUCCESS) return code;
-    // Who has no color takes part no further, but for the number of the operation: a list without it.
+    // A process without a color only counts the operation: it passes a list that does not contain it.
     std::vector<int> members = color == MPI_UNDEFINED ? std::vector<int>{} : ranks_of_color(choices, color);
     if (!comm.is_inter()) return make_subset(comm, members, made);
     std::vector<Choice> others;
@@ -71,7 +71,7 @@ int split(Communicator &comm, int color, int key, Communicator *&made) {
     return make_inter_subset(comm, members, ranks_of_color(others, color), made);
 }
 
-/// Some of its processes do not share memory with this one, in either group.
+/// Whether some processes of the communicator, in either group, do not share memory with this process.
 bool is_on_several_nodes(const Communicator &comm) {
     auto is_elsewhere = [](ProcessIndex process) { return processes[process].node != processes[node.rank].node; };
     return std::ranges::any_of(comm.local().processes(), is_elsewhere) ||
@@ -100,7 +100,7 @@ int color_of_type(const Communicator &comm, int split_type, const Info *info, in
             color = own_node;
         }
         return MPI_SUCCESS;
-    case MPI_COMM_TYPE_HW_UNGUIDED: // a part must be smaller than the whole: below the node no level is told apart
+    case MPI_COMM_TYPE_HW_UNGUIDED: // parts must be smaller than the whole; no level below the node is distinguished
         if (is_on_several_nodes(comm)) color = own_node;
         return MPI_SUCCESS;
     case MPI_UNDEFINED:

@@ -178,7 +178,7 @@ int Comm_free(MPI_Comm *comm) {
 int Comm_disconnect(MPI_Comm *comm) {
     Communicator *communicator = Communicator::from_handle(*comm);
     bool ends = communicator && !communicator->freed && !communicator->is_predefined();
-    // Whoever is past the barrier knows that all have come to the end of their communication.
+    // After the barrier a rank knows that all others have ended their communication.
     if (ends)
         if (int code = meet(*communicator); code != MPI_SUCCESS) return code;
     return free_communicator(comm, "MPI_Comm_disconnect");

@@ -36,7 +36,7 @@ AllocatedContext to_terms(std::span<const std::int32_t> words) {
     return {static_cast<std::uint32_t>(words[0]), static_cast<std::uint32_t>(words[1]), join(words[2], words[3])};
 }
 
-/// How a group is told to others: job and rank of each process.
+/// Appends how a group is named to other processes: job and rank of each member.
 void add_names(const Group &group, Words &words) {
     for (ProcessIndex process : group.processes()) {
         const ProcessName &name = processes[process].name;
@@ -51,12 +51,12 @@ std::vector<ProcessIndex> processes_named(std::span<const std::int32_t> names) {
     return found;
 }
 
-/// Of two groups that make something together, the one whose first process comes first begins.
+/// Of two groups that make something together, the group whose first process has the lower name draws.
 bool comes_first(const Group &group, const Group &other) {
     return processes[group.process(0)].name < processes[other.process(0)].name;
 }
 
-/// What the leader of a group finds out with the other's: the allocated, and the names of the remote group.
+/// What a leader learns from the other group's leader: the allocated contexts, and the names of the remote group.
 struct Encounter {
     AllocatedContext allocated;
     Words remote;
@@ -71,7 +71,7 @@ struct Encounter {
     }
 };
 
-/// In both leaders: the one whose name comes first draws the contexts.
+/// Called in both leaders: the one whose name comes first draws the contexts.
 int encounter(const Group &local, ProcessIndex remote_leader, std::string_view key, Encounter &met) {
     bool draws = processes[node.rank].name < processes[remote_leader].name;
     TermsOfBoth drawn = draws ? draw_for_both(local.size(), 0) : TermsOfBoth{};
@@ -81,21 +81,21 @@ int encounter(const Group &local, ProcessIndex remote_leader, std::string_view k
     Encounter other = Encounter::of(theirs);
     met.allocated = draws ? drawn.local : other.allocated;
     met.remote = std::move(other.remote);
-    if (met.allocated.context == 0) return MPI_SUCCESS; // all are to find out
+    if (met.allocated.context == 0) return MPI_SUCCESS; // the error is reported in all processes, by settle()
     if (draws) set_context_members(met.allocated.context, local.size() + static_cast<int>(met.remote.size() / 2));
     if (!draws) set_context_members(met.allocated.local_context, local.size());
     met.allocated.area = draw_area(local);
     return MPI_SUCCESS;
 }
 
-/// What was agreed on for `made`. An error code: then it is gone.
+/// Gives `made` what was allocated for it; releases it on an error.
 int settle_or_release(Communicator *&made, const AllocatedContext &allocated) {
     int code = settle(*made, allocated);
     if (code != MPI_SUCCESS) Communicator::release(*std::exchange(made, nullptr));
     return code;
 }
 
-/// In every process of both groups, for an intercommunicator that none of them makes.
+/// Called in every process of both groups: gives back what was allocated for an intercommunicator that is not made.
 void renounce(const AllocatedContext &allocated) {
     if (allocated.context == 0) return;
     leave_context(allocated.context);
@@ -103,7 +103,7 @@ void renounce(const AllocatedContext &allocated) {
     if (allocated.area != 0) leave_area(*arena_pointer<CollectiveArea>(allocated.area));
 }
 
-/// In every process, once its leader has told it what it found out.
+/// Called in every process, once its leader has passed on what it has learnt.
 int make_intercommunicator(Group &local, const Encounter &met, Communicator *&made) {
     std::vector<ProcessIndex> members = processes_named(met.remote);
     for (ProcessIndex member : members) {
@@ -164,7 +164,7 @@ int swap_with_remote(Communicator &inter, const Words &own, Words &remote) {
             request->dispose();
             return failure;
         };
-        // Who cannot write does not wait for an answer.
+        // A leader that cannot send does not wait for an answer.
         int refused =
             sent_length->completion.error != MPI_SUCCESS ? sent_length->completion.error : sent->completion.error;
         if (refused != MPI_SUCCESS) {
@@ -230,7 +230,7 @@ int Intercomm_create(Communicator &local_comm, int local_leader, MPI_Comm peer_c
     bool leads = local_comm.rank() == local_leader;
     Encounter met;
     int leader_code = leads ? meet_through(local_comm, peer_comm, remote_leader, tag, met) : MPI_SUCCESS;
-    // The others of the group wait for the leader in any case: a length of 0 tells them that it has failed.
+    // The rest of the group waits for the leader in any case: a length of 0 says that the leader has failed.
     Words words = leads && leader_code == MPI_SUCCESS ? met.words() : Words{};
     auto length = static_cast<std::int64_t>(words.size());
     if (int code = broadcast(&length, sizeof length, local_leader, local_comm); code != MPI_SUCCESS) return code;

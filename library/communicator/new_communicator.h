@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What functions that make communicators have in common.
+/// What all functions that make communicators share.
 #pragma once
 
 #include "core/communicator.h"
 
 namespace volley {
 
-/// In place of the error handler that it has.
+/// Replaces the communicator's error handler.
 void replace_errhandler(Communicator &communicator, Errhandler &errhandler);
 
-/// The handle for the user of a communicator that was made of `parent`, and inherits its error handler and its session;
-/// MPI_COMM_NULL for nullptr, where this process is no part of it.
+/// Returns the user's handle of a communicator made from `parent`, after it has inherited the parent's error handler
+/// and session. MPI_COMM_NULL if `made` is nullptr: this process is not in the new communicator.
 MPI_Comm hand_out(const Communicator &parent, Communicator *made, const Info *hints = nullptr);
 
 } // namespace volley

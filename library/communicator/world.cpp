@@ -21,7 +21,8 @@ constexpr std::uint64_t area_not_begun = 0;
 constexpr std::uint64_t area_in_the_making = 1;
 constexpr std::uint64_t no_area = 2;
 
-/// The area of MPI_COMM_WORLD is made by the process that comes first, as nobody can be told before it exists.
+/// The area of MPI_COMM_WORLD, made by the process that comes first. Every process makes MPI_COMM_WORLD itself, so no
+/// process sends the area's offset to the others: they find it in JobShared.
 CollectiveArea *world_area() {
     std::atomic<std::uint64_t> &offset = node.job->world_area;
     std::uint64_t seen = area_not_begun;

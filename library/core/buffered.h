@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Buffered sends (MPI 5.0 §3.6): messages that are copied away, so that the call never waits for the receiver.
+/// Buffered sends (MPI 5.0 §3.6): messages are copied, so that the call never waits for the receiver.
 ///
-/// The copies lie in memory of the library; what the program attached limits how much of it may be in use, by the
-/// standard's own accounting (packed size and MPI_BSEND_OVERHEAD for each message under way).
+/// The copies are in memory of the library. The size of the program's attached buffer limits how much of this memory
+/// may be in use, by the standard's own accounting (packed size and MPI_BSEND_OVERHEAD for each message under way).
 #pragma once
 
 #include "core/point_to_point.h"

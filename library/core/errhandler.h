@@ -41,7 +41,7 @@ class Errhandler final : public Object {
     /// Gives one reference back; the last destroys the error handler, unless it is predefined.
     static void release(Errhandler &errhandler);
 
-    /// What the handler does with the failure; comes back only if it does.
+    /// Lets the handler deal with the failure; returns only if the handler does.
     void call(Communicator &communicator, int code);
     void call(Session &session, int code);
     /// The same where there is neither: a user's function is told MPI_COMM_NULL or MPI_SESSION_NULL.

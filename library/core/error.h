@@ -31,8 +31,8 @@ class Datatype;
 /// MPI_ERR_NO_MEM, for memory that could not be had somewhere inside of a function.
 [[gnu::cold, nodiscard]] int out_of_memory();
 
-/// Whose error handler is to be asked for the failure that is being returned, where no argument of the call
-/// tells (requests know their communicator). Ignored if nothing fails; forgotten when the call returns.
+/// Names the communicator whose error handler gets the failure that is being returned, where no argument of the call
+/// says so (requests know their communicator). Ignored if nothing fails; forgotten when the call returns.
 inline void blame(Communicator &communicator);
 /// What blame() was called with since the call began, or nullptr.
 [[nodiscard]] inline Communicator *blamed();

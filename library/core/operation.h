@@ -60,7 +60,8 @@ class Operation final : public Object {
     MPI_User_function_c *large_function_ = nullptr;
 };
 
-/// What the loops of predefined operations are to make of a datatype; `none` if they are not defined for it.
+/// As what kind of element the loops of predefined operations treat a datatype; `none` if no operation is defined for
+/// it.
 Element element_of(const Datatype &datatype);
 
 /// Is the operation defined for elements of this type (MPI 5.0, section 6.9.2)? A user's is for any. MPI_CHAR and

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Which processors each rank may run on.
 ///
-/// A rank gets a share of the cores, so that its threads have room, and no two ranks get the same one: only if there
-/// are at least as many processors as ranks. With fewer, the system's scheduler does better than any fixed choice.
+/// If there are at least as many processors as ranks, each rank gets a share of the cores, so that its threads have
+/// room, and no processor goes to two ranks. With fewer, the system's scheduler does better than any fixed choice.
 #pragma once
 
 #include <vector>

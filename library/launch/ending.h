@@ -11,7 +11,7 @@ namespace volley::launch {
 /// Exit status for the shell of a status as waitpid gives it: 128 + the number of a signal.
 int shell_status(int wait_status);
 
-/// Whether a rank that was in `state` when it ended so leaves the others waiting for it.
+/// Whether a rank that ends in this state leaves the others waiting for it.
 bool ends_job(RankState state);
 
 /// "rank 2 (./solver, process 4711) was ended by signal 11 (SIGSEGV) in MPI_Recv".

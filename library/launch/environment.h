@@ -13,8 +13,8 @@ namespace volley::launch {
 /// mpiexec's own environment as far as it is passed on, with the settings of the command line.
 std::vector<std::string> application_environment(const CommandLine &line, const Application &application);
 
-/// Adds settings of glibc's malloc that keep memory once it is had, since in a shared address space giving
-/// it back interrupts all ranks. What the user has set stays.
+/// Adds settings with which glibc's malloc keeps memory that it has got from the system: in a shared address space,
+/// giving memory back interrupts all ranks. The user's own settings stay.
 void keep_memory(std::vector<std::string> &environment);
 
 std::optional<std::string> find_variable(const std::vector<std::string> &environment, const std::string &name);

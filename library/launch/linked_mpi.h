@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Which MPI a program is linked with: another one's ranks would each be a world of one, and say nothing of it.
+/// Which MPI a program is linked with. With another MPI, each rank would silently be a world of its own.
 #pragma once
 
 #include <optional>
@@ -15,9 +15,9 @@ struct LinkedMpi {
     std::string through;  ///< the path of the library that needs it; empty: the program itself
 };
 
-/// Follows what the program at `path` needs, and what that needs, as the dynamic linker would with this environment as
-/// far as that can be told cheaply (not through its cache). Nothing if no other MPI is among it, or this one is as
-/// well, and for what is no ELF file of this machine.
+/// Follows the libraries that the program at `path` needs, and those they need, as the dynamic linker would with this
+/// environment, as far as that is cheap to tell (not through the linker's cache). Nothing if no other MPI is among
+/// them, if this MPI is among them as well, or if the file is no ELF file of this machine.
 std::optional<LinkedMpi> find_other_mpi(const std::string &path, const std::vector<std::string> &environment);
 
 } // namespace volley::launch

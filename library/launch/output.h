@@ -17,7 +17,7 @@ namespace volley::launch {
 
 using Clock = std::chrono::steady_clock;
 
-/// mpiexec's own standard output or error. Writing never blocks: what the reader does not take yet is kept.
+/// mpiexec's own standard output or error. Writing never blocks: text that the reader does not take yet is kept.
 class Sink {
   public:
     explicit Sink(int descriptor);
@@ -31,16 +31,16 @@ class Sink {
     [[nodiscard]] bool empty() const {
         return pending_.size() == written_;
     }
-    /// Too much is kept: ranks have to wait for the reader.
+    /// Whether so much text is kept that ranks have to wait for the reader.
     [[nodiscard]] bool full() const;
-    /// Its reader has gone.
+    /// Whether the reader has gone.
     [[nodiscard]] bool broken() const {
         return broken_;
     }
     [[nodiscard]] bool is_terminal() const {
         return terminal_;
     }
-    /// Ranks may write to it themselves and lines stay whole: all of it is thrown away, or it is a terminal to
+    /// Whether lines stay whole if ranks write to it themselves: all output is thrown away, or it is a terminal, to
     /// which C libraries write line by line, and which lets our process group write.
     [[nodiscard]] bool takes_lines_directly() const;
 
@@ -68,7 +68,7 @@ class Stream {
     [[nodiscard]] Sink &sink() const {
         return sink_;
     }
-    /// Reads once what is there and passes on the lines that are complete. False if nothing was there.
+    /// Reads the pipe once and passes on the lines that are complete. False if there was nothing to read.
     bool advance();
     /// When its unfinished line began to wait, if there is one.
     [[nodiscard]] std::optional<Clock::time_point> unfinished_since() const;
@@ -86,9 +86,9 @@ class Stream {
     Clock::time_point since_;
 };
 
-/// Ranks write directly to mpiexec's output where their lines stay whole so; otherwise through one pipe per
-/// rank and stream, from which whole lines are passed on. An unfinished line waits for its end, except while a
-/// person may be waiting for it, as for a question without a newline: then 0.2 seconds.
+/// Ranks write directly to mpiexec's output where their lines stay whole that way. Otherwise they write through one
+/// pipe per rank and stream, from which whole lines are passed on. An unfinished line waits for its end. Where a person
+/// may be reading, it waits only 0.2 seconds, as it may be a question without a newline.
 class Output {
   public:
     Output(int ranks, bool label);

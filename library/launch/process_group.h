@@ -6,8 +6,9 @@
 
 namespace volley::launch {
 
-/// A group of its own, so that what the terminal sends to mpiexec's group reaches ranks once: from mpiexec.
-/// Its number stays taken until this object goes, so that no signal can hit a stranger.
+/// The ranks have a process group of their own, so that a signal from the terminal to mpiexec's group reaches them
+/// once: from mpiexec. The group's number stays taken until this object is destroyed, so that no signal can hit a
+/// stranger.
 class ProcessGroup {
   public:
     ProcessGroup();

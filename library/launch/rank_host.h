@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The process that places ranks in a shared address space: its own, a copy of mpiexec's.
+/// The rank host process: it places ranks in a shared address space, which is its own, a copy of mpiexec's.
 ///
-/// It maps program and interpreter for each rank, builds the rank's stack, clones the rank, and ends; the
-/// address space lives on in the ranks. They are children of mpiexec, not of the host (CLONE_PARENT), so
-/// that mpiexec waits for ranks of every kind alike and they notice its end, while no rank can write
-/// into mpiexec's memory.
+/// The process maps program and interpreter for each rank, builds the rank's stack, clones the rank, and ends; the
+/// address space lives on in the ranks. Ranks are children of mpiexec, not of the rank host (CLONE_PARENT). So mpiexec
+/// waits for ranks of every kind alike, and ranks notice mpiexec's end, while no rank can write into mpiexec's memory.
 #pragma once
 
 #include <vector>

@@ -10,12 +10,12 @@
 
 namespace volley::launch {
 
-/// Asks mpiexec what the job is doing. Not one of those passed on, which may mean something to programs; and sent to
-/// a wrong process it is harmless, as nobody who does not expect it notices.
+/// Asks mpiexec what the job is doing. This is not a signal that is passed on to ranks, as those may mean something to
+/// programs. It is harmless if sent to a wrong process, since processes ignore it by default.
 inline constexpr int view_signal = SIGURG;
 
-/// Blocks the signals mpiexec acts on, those passed on to ranks and SIGCHLD, and SIGPIPE, so that a closed
-/// output is an error of write. A signal that was ignored when mpiexec started (nohup) stays ignored by all.
+/// Blocks the signals that mpiexec acts on: those passed on to ranks, and SIGCHLD. SIGPIPE is blocked too, so that a
+/// closed output is an error of write. A signal that was ignored when mpiexec started (nohup) stays ignored by all.
 class Signals {
   public:
     Signals();

@@ -18,8 +18,8 @@
 
 namespace volley::launch {
 
-/// Guarantees: the job ends when its last rank has; within a second after a rank has ended in a way that leaves
-/// others waiting for it, with one message; and with the status of the first rank that failed.
+/// Guarantees: the job ends when its last rank has ended. If a rank ends in a way that leaves others waiting for it,
+/// the job ends within a second, with one message. The job's status is that of the first rank that failed.
 class Supervisor {
   public:
     /// `hosts` are the processes that are placing ranks.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Finding the running jobs of this machine, without anybody's help: the memory a job's ranks share is a file without
-/// a place in any folder, but mpiexec (or rank 0, under another launcher) has it open, and /proc shows that.
+/// Finding the running jobs of this machine. The memory that a job's ranks share is a file in no folder, but mpiexec
+/// (or rank 0, under another launcher) has it open, and /proc shows open files.
 #pragma once
 
 #include "boot/descriptor.h"
@@ -27,8 +27,8 @@ struct Search {
 /// All jobs whose memory may be read.
 Search find_jobs();
 
-/// Keeps the jobs that `wanted` means: the process id of mpiexec or of a rank, or a job's name. Throws Unreadable if
-/// it means none, and says why.
+/// Keeps the jobs that `wanted` names: by the process id of mpiexec or of a rank, or by a job's name. Throws
+/// Unreadable, with the reason, if it names none.
 void choose(Search &search, const std::string &wanted);
 
 } // namespace volley::view

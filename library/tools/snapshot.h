@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// One look at a running job: all that its ranks publish (boot/job.h, boot/status_page.h, transport/shm/ring.h), copied
-/// and made sense of.
+/// A snapshot of a running job: all that its ranks publish (boot/job.h, boot/status_page.h, transport/shm/ring.h),
+/// copied and interpreted.
 ///
-/// Read with pread from the arena's file, not mapped: holes stay holes, and a job that ends meanwhile is a short read
-/// and no signal. Ranks go on while they are read, so what is here may not fit together; nobody may rely on it.
+/// The arena's file is read with pread, not mapped: holes stay holes, and if the job ends meanwhile, the result is a
+/// short read and no signal. Ranks go on while they are read, so the parts of a snapshot may contradict each other, and
+/// no code may rely on their consistency.
 #pragma once
 
 #include "boot/job.h"

@@ -10,7 +10,7 @@
 
 namespace volley::view {
 
-/// Between two looks: long against anything a rank that is not stuck does inside MPI.
+/// The time between two snapshots: much longer than anything a rank that is not stuck does inside MPI.
 inline constexpr std::chrono::milliseconds between_looks{300};
 
 /// What one rank, or several alike, wait for.
@@ -34,10 +34,10 @@ struct Verdict {
     std::string text() const;
 };
 
-/// From two looks at a job, `between_looks` apart.
+/// Explains a job from two snapshots taken `between_looks` apart.
 Verdict explain(const Snapshot &earlier, const Snapshot &now);
 
-/// A second look could find a hang: some rank waits and no message is on its way.
+/// Whether a second snapshot could show a hang: some rank waits, and no message is on its way.
 bool may_hang(const Snapshot &now);
 
 /// What a rank is doing: "computes", "waits in MPI_Recv for ..."

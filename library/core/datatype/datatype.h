@@ -68,7 +68,7 @@ struct Extents {
         return markers ? marker_ub : natural_ub;
     }
 
-    /// So many elements, and no more, make a message, and have an extent that a Count can tell.
+    /// The most elements that a message can have and whose extent still fits a Count.
     constexpr Count most_elements() const {
         if (size == 0) return INT64_MAX;
         auto magnitude = [](Count bytes) {
@@ -127,7 +127,7 @@ class Datatype {
         return extents_.size;
     }
 
-    /// Whether that is a number of elements of which a message can be made: not negative, for one.
+    /// Whether a message can have this many elements: the number is not negative and not too large.
     bool can_count(Count elements) const {
         return static_cast<std::uint64_t>(elements) <= static_cast<std::uint64_t>(most_elements_);
     }
@@ -193,7 +193,7 @@ class Datatype {
     Count pieces() const;
     Piece piece(Count index) const;
 
-    /// The attribute layer's own; called with the datatype when it goes, if the slot is not empty.
+    /// Belongs to the attribute layer, which is called with the datatype when it is destroyed if this is not empty.
     std::atomic<void *> attributes{nullptr};
     static void set_attribute_release(void (*release)(Datatype &datatype));
 

@@ -7,7 +7,7 @@
 namespace volley {
 namespace {
 
-/// Bruck's algorithm: what a rank holds doubles with every round, and is put in order at the end.
+/// Bruck's algorithm: the data a rank holds doubles with every round, and is put in order at the end.
 void add_doubling(Schedule &schedule, const Team &team, const Block &own, const Blocks &all, Count bytes) {
     char *held = schedule.temporary(team.size * bytes);
     schedule.copy(own, bytes_at(held, bytes));
@@ -22,7 +22,7 @@ void add_doubling(Schedule &schedule, const Team &team, const Block &own, const 
         schedule.copy(bytes_at(held + i * bytes, bytes), all[(team.rank + i) % team.size]);
 }
 
-/// Everyone sends to all at once: one round, for blocks of different sizes.
+/// Each rank sends to all others at once: one round, for blocks of different sizes.
 void add_direct(Schedule &schedule, const Team &team, const Block &own, const Blocks &all) {
     for (int i = 1; i < team.size; ++i) {
         int peer = (team.rank - i + team.size) % team.size;
@@ -46,7 +46,7 @@ void add_ring(Schedule &schedule, const Team &team, const Block &own, const Bloc
 
 } // namespace
 
-/// The own block goes to the others from where it is, and to its place while their messages are under way.
+/// This rank's block is sent from where it is, and copied to its place while the messages of others are under way.
 void add_allgather(Schedule &schedule, const Team &team, const Block &own, const Blocks &all) {
     Count total = all.bytes(team.size);
     if (total == 0) return;

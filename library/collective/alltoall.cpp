@@ -64,7 +64,7 @@ void add_alltoall(Schedule &schedule, const Team &team, const Blocks &from, cons
     if (team.size == 1) schedule.copy(from[0], to[0]);
 }
 
-/// What is to be sent is set aside first; to each peer as many bytes go as come from it.
+/// With MPI_IN_PLACE: data to be sent is set aside first. Each peer gets as many bytes as come from it.
 void add_alltoall_in_place(Schedule &schedule, const Team &team, const Blocks &blocks) {
     Count longest = 0;
     for (int first = 1; first <= team.size / 2; ++first) {

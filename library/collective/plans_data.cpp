@@ -6,7 +6,7 @@
 namespace volley {
 namespace {
 
-/// Rank 0 of one group of an intercommunicator meets rank 0 of the other.
+/// A message each way between the ranks 0 of both groups of an intercommunicator.
 void add_meeting(Schedule &schedule, const Block &received, const Block &sent) {
     schedule.receive(received, 0);
     schedule.send(sent, 0);
@@ -92,7 +92,7 @@ template <class From> void add_exchange(Schedule &schedule, From &&from, const B
         if (to[i].bytes() > 0) schedule.receive(to[i], i);
     int first = schedule.communicator->rank();
     for (int i = 0; i < peers; ++i) {
-        int peer = (first + i) % peers; // Not everyone to the same one at a time.
+        int peer = (first + i) % peers; // so that not all ranks send to the same rank at a time
         if (Block block = from(peer); block.bytes() > 0) schedule.send(block, peer);
     }
 }

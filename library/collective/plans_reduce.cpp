@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Reductions and scans (MPI 5.0, sections 6.9 to 6.11).
 ///
-/// In an intercommunicator each group reduces what is meant for the other one at its rank 0, and these two meet.
+/// In an intercommunicator each group reduces its operands at its rank 0; the two ranks 0 then exchange the results,
+/// each of which is meant for the other group.
 #include "collective/algorithms.h"
 #include "collective/plans.h"
 

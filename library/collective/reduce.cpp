@@ -40,7 +40,7 @@ void deliver(Schedule &schedule, const char *from, void *to, Count count) {
     if (from != to) schedule.copy(operands_at(schedule, from, count), operands_at(schedule, to, count));
 }
 
-/// Up a binomial tree. A rank's part of the tree is the ranks from its own on, so that the order is kept.
+/// Reduces up a binomial tree. A rank's subtree consists of consecutive ranks from its own on, which keeps the order.
 void add_tree(Schedule &schedule, const Team &team, const void *own, void *result, Count count, int root) {
     const Datatype &type = schedule.reduction().datatype();
     int relative = (team.rank - root + team.size) % team.size;
@@ -69,7 +69,7 @@ void add_tree(Schedule &schedule, const Team &team, const void *own, void *resul
     schedule.end_round();
 }
 
-/// Everyone's slices travel to their owner at once, and are combined there in the order of ranks.
+/// Each rank's slices are sent to their owners at once, and are combined there in the order of ranks.
 void add_slices_together(Schedule &schedule, const Team &team, const char *own, void *result, const Slices &slices) {
     const Datatype &type = schedule.reduction().datatype();
     auto place = [&](int i) { return own + slices.begin[static_cast<std::size_t>(i)] * type.extent(); };
@@ -94,7 +94,7 @@ void add_slices_together(Schedule &schedule, const Team &team, const char *own, 
     schedule.end_round();
 }
 
-/// One pair of slices per round; the reduction of what came in the round before goes on meanwhile. For operations
+/// Exchanges slices with one partner per round, while the slice received in the round before is reduced. For operations
 /// that commute.
 void add_slices_in_pairs(Schedule &schedule, const Team &team, const char *own, void *result, const Slices &slices) {
     const Datatype &type = schedule.reduction().datatype();

@@ -7,8 +7,8 @@
 namespace volley {
 namespace {
 
-/// Pairs of ranks whose distance doubles exchange what their part of the ranks comes to; what comes from lower
-/// ranks is put before the own result as well. `has_result`: the result already holds the own operand.
+/// Pairs of ranks whose distance doubles exchange the reduction of their part of the ranks; a rank also puts what comes
+/// from lower ranks before its own result. `has_result`: the result already holds this rank's operand.
 void add_prefixes(Schedule &schedule, const Team &team, const void *own, char *result, Count count, bool has_result) {
     const Datatype &type = schedule.reduction().datatype();
     choose({.operation = Collective::scan,

@@ -142,7 +142,7 @@ template <class Kind> class Keyvals {
     static int copy_all(Owner &from, Owner &to) {
         Attributes *attributes = Kind::get(from);
         if (attributes == nullptr) return MPI_SUCCESS;
-        // A callback may attach or delete attributes: the list is the one there was at the beginning.
+        // A callback may attach or delete attributes, so the list is a copy made before the first callback.
         const std::vector<Attributes::Entry> entries = attributes->entries;
         for (const Attributes::Entry &entry : entries)
             if (int code = copy_one(from, to, entry)) return code;

@@ -29,9 +29,9 @@ Pool<Errhandler> pool;
     message += " failed: ";
     message += reason.data();
     message += '\n';
-    // In one piece, so that the lines of several ranks do not mix.
+    // One write, so that the lines of several ranks do not mix.
     if (write(STDERR_FILENO, message.data(), message.size()) < 0) {
-        // Nobody listens; the exit status still tells.
+        // Nobody reads the message; the exit status still shows the failure.
     }
     abort_job(class_of_any_code(code));
 }

@@ -17,8 +17,8 @@ int give(Request *request, MPI_Request *handle) {
     return MPI_SUCCESS;
 }
 
-/// The same of a send. One that was refused at once is the call's own error: its program may wait for an answer before
-/// it waits for the send.
+/// The same for a send. If the send was refused at once, the call returns the error: the program may wait for an answer
+/// before it waits for the send.
 int give_send(Request *made, MPI_Request *request) {
     if (int code = made->completion.error; code != MPI_SUCCESS) [[unlikely]] {
         made->dispose();
@@ -28,7 +28,7 @@ int give_send(Request *made, MPI_Request *request) {
     return give(made, request);
 }
 
-/// A copy of a message, for the _replace functions: what is sent must not be what is received.
+/// A copy of a message, for the _replace functions: their send needs a buffer other than that of the receive.
 class PackedCopy {
   public:
     PackedCopy(const void *buffer, Count count, Datatype &datatype)
@@ -61,14 +61,14 @@ void give_up_if_refused(Request &receiving, const Request &sending) {
     if (sending.completion.error != MPI_SUCCESS) receiving.cancel();
 }
 
-/// What both say: the receive, but for the send's failure.
+/// The result of both: that of the receive, unless the send failed.
 Completion outcome_of(const Request &receiving, const Request &sending) {
     Completion completion = receiving.completion;
     if (sending.completion.error != MPI_SUCCESS) completion.error = sending.completion.error;
     return completion;
 }
 
-/// A receive and a send as one request, which says what the receive says.
+/// A receive and a send as one request, whose status is that of the receive.
 class ExchangeRequest final : public Request, public ProgressHook {
   public:
     ExchangeRequest(Request *receive, Request *send, std::unique_ptr<PackedCopy> copy)
@@ -103,7 +103,7 @@ class ExchangeRequest final : public Request, public ProgressHook {
 
 int exchange(const Data &outgoing, const Address &to, const Data &incoming, const Address &from, MPI_Status *status) {
     Request *receiving = start_receive(incoming, from);
-    // Not blocking in the send alone: the peer may do the same, and wait for us to receive.
+    // The call must not wait for the send alone: the peer may do the same, and wait for this rank to receive.
     Request *sending = start_send(outgoing, to);
     give_up_if_refused(*receiving, *sending);
     engine.wait_until(

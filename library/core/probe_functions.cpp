@@ -37,7 +37,7 @@ bool take(const Address &from, MPI_Message *message, Completion &completion) {
     }
     Unexpected *found;
     do found = find_message(from, completion);
-    while (found && !messages.reserve(*found)); // its sender has just taken it back
+    while (found && !messages.reserve(*found)); // false: its sender has just cancelled it
     if (!found) return false;
     found->queues->remove(*found);
     found->communicator = &from.communicator;

@@ -9,7 +9,7 @@
 namespace volley {
 namespace {
 
-/// What requests that are null or not active say (MPI 5.0 §3.7.3): here MPI_ERROR is set as well.
+/// The empty status of a null or inactive request (MPI 5.0 §3.7.3), in which MPI_ERROR is set as well.
 void set_empty_status(MPI_Status *status) {
     set_status(status, {});
     if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = MPI_SUCCESS;
@@ -57,7 +57,7 @@ class RequestArray {
             if (!is_idle((*this)[i])) return false;
         return true;
     }
-    /// What a wait for one of them is about.
+    /// What a wait for one of them publishes.
     WaitingForOne about_one() const {
         WaitingForOne about;
         for (int i = 0; i < count_; i++) {
@@ -193,7 +193,7 @@ int Test(MPI_Request *request, int *flag, MPI_Status *status) {
 int Waitall(int count, MPI_Request *array_of_requests, MPI_Status *array_of_statuses) {
     RequestArray requests(count, array_of_requests);
     if (requests.error()) return requests.error();
-    // One after another: all are progressed meanwhile.
+    // Waiting for one after another is enough: all progress meanwhile.
     for (int i = 0; i < count; i++)
         if (Request *request = requests[i]; !is_idle(request)) wait_for(*request);
     return conclude_all(requests, count, array_of_requests, array_of_statuses);

@@ -79,7 +79,7 @@ int main(int count, char **arguments) {
             std::puts("mpiexec (Volley) " VOLLEY_VERSION ", MPI 5.0 standard ABI");
             return 0;
         }
-        // Settings for all ranks are its own as well; what is wrong with them is said once, not once a rank.
+        // mpiexec takes the settings of all ranks too, so that an error in them is reported once, not by each rank.
         for (const auto &[name, value] : line.environment)
             if (name.starts_with("VOLLEY_")) setenv(name.c_str(), value.c_str(), 1);
         const Settings settings = read_settings();

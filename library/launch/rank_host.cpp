@@ -32,7 +32,7 @@ void fix_program_break() {
         throw system_error("cannot fix the program break");
 }
 
-/// What an exec would close, as few ranges.
+/// The descriptors that an exec would close, in as few ranges as possible.
 std::vector<DescriptorRange> close_on_exec() {
     std::vector<unsigned int> found;
     DIR *folder = opendir("/proc/self/fd");

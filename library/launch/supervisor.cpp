@@ -151,7 +151,7 @@ void Supervisor::judge_end(int rank, RankState state, int wait_status) {
         end_job(aborting);
         return;
     }
-    const bool untold = asked_to_end_.empty(); // who pressed Ctrl-C knows why ranks end
+    const bool untold = asked_to_end_.empty(); // a user who pressed Ctrl-C knows why ranks end
     if (ends_job(state)) {
         const bool alone = plan_.ranks() == 1;
         if (untold)
@@ -169,7 +169,8 @@ void Supervisor::judge_end(int rank, RankState state, int wait_status) {
     }
 }
 
-/// A program without MPI may end when it likes; but the others of an MPI program would wait in MPI_Init.
+/// A rank may end before MPI_Init if its program does not use MPI. If the others do, they would wait for it in
+/// MPI_Init.
 void Supervisor::check_waiting_for_lost() {
     for (int rank = 0; rank < plan_.ranks(); ++rank) {
         if (!is_running(rank)) continue;

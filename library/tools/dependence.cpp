@@ -117,7 +117,7 @@ std::string in_another(const Snapshot &snapshot, const RankView &rank, const std
     return text;
 }
 
-/// Needs those that have not begun the operation. If all have, one of them has to go on with it.
+/// The rank needs those that have not begun the operation. If all have begun it, one of them has to go on.
 Dependence collective(const Snapshot &snapshot, const RankView &rank) {
     const WaitView &wait = rank.wait;
     const std::string function = function_name(rank.function);
@@ -173,7 +173,7 @@ Dependence round(const Snapshot &snapshot, const RankView &rank) {
     return dependence;
 }
 
-/// Whoever may do for one of the requests may free the rank.
+/// Any rank that can complete one of the requests may free the rank.
 Dependence one_of(const Snapshot &snapshot, const RankView &rank) {
     Dependence dependence;
     dependence.what = "for one of " + std::to_string(rank.wait.requests) + " requests (";

@@ -19,14 +19,14 @@ const RankView &view_of(const Snapshot &snapshot, int rank) {
     return snapshot.ranks[static_cast<std::size_t>(rank)];
 }
 
-/// It has waited in the same call since the earlier look, and nothing has come.
+/// Whether the rank has waited in the same call since the earlier snapshot, and no message has come.
 bool stands_still(const RankView &before, const RankView &now) {
     return before.waits() && now.waits() && before.function == now.function &&
            before.wait.since_ns == now.wait.since_ns && before.traffic == now.traffic;
 }
 
-/// Ranks that cannot go on whatever the others do: first all that stand still, then without those that somebody
-/// alive may still free, until no more are left out.
+/// Ranks that can never go on, whatever the others do. The set begins with all ranks that stand still and have no
+/// message on its way. Ranks that a live rank outside the set may still free leave it, until it no longer changes.
 std::vector<int> find_hung(const Snapshot &earlier, const Snapshot &now, const std::vector<Dependence> &dependences) {
     std::vector<int> hung;
     for (std::size_t i = 0; i < now.ranks.size() && i < earlier.ranks.size(); i++)
@@ -104,7 +104,7 @@ std::string sentence(const RankView &rank, const Dependence &dependence) {
     return function_name(rank.function) + (dependence.what.empty() ? "" : " ") + dependence.what;
 }
 
-/// Ranks that wait for the same thing are told together.
+/// Ranks that wait for the same thing are reported together.
 std::vector<Reason> reasons(const Snapshot &now, const std::vector<Dependence> &dependences) {
     std::vector<Reason> result;
     std::vector<std::string> kinds;

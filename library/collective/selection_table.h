@@ -38,7 +38,7 @@ inline constexpr Count bruck_block_bytes = 128;
 /// Up to here the last rank to arrive reduces everything. The limit is lower where each rank has a core: the others
 /// should then do a part of the work.
 inline constexpr Count by_last_bytes = 2048;
-inline constexpr Count crowded_by_last_bytes = CollectiveArea::by_last_bytes;
+inline constexpr Count oversubscribed_by_last_bytes = CollectiveArea::by_last_bytes;
 
 using Condition = bool (*)(const Situation &s);
 
@@ -74,7 +74,7 @@ inline bool has_divided_stage(const Situation &s) {
     return s.even && s.communicator.area->stage_bytes / s.ranks >= least;
 }
 inline bool fits_result_of_last(const Situation &s) {
-    return is_direct(s) && s.bytes <= crowded_by_last_bytes;
+    return is_direct(s) && s.bytes <= oversubscribed_by_last_bytes;
 }
 inline bool fits(const Situation &s) {
     return CollectiveRound::fits(s.communicator, s.bytes);
@@ -107,7 +107,8 @@ inline bool is_staged_or_at_once(const Situation &s) {
     return is_staged(s) || CollectiveRound::is_staged_at_once(s.communicator, s.bytes * s.ranks);
 }
 inline bool is_for_last(const Situation &s) {
-    return !exchanges(s.communicator) && s.bytes <= (node.oversubscribed() ? crowded_by_last_bytes : by_last_bytes);
+    return !exchanges(s.communicator) &&
+           s.bytes <= (node.oversubscribed() ? oversubscribed_by_last_bytes : by_last_bytes);
 }
 
 // Conditions of algorithms for several nodes.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "wait/descriptors.h"
 
+#include "no_lock.h"
 #include "wait/sleep.h"
 
 #include <gtest/gtest.h>
@@ -22,16 +23,6 @@ using Clock = std::chrono::steady_clock;
 /// A policy that sleeps at the first chance, so that every wait goes through the dangerous part.
 constexpr WaitPolicy hasty{.spin_until_ns = 0, .yield_until_ns = 0};
 constexpr int rounds = 20000;
-
-struct NoLock {
-    static bool contended() {
-        return false;
-    }
-    static int give_away() {
-        return 0;
-    }
-    static void take_back(int) {}
-} no_lock;
 
 /// Two processes and what they share.
 struct Pair {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sleep.h"
 
+#include "no_lock.h"
+
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -15,16 +17,6 @@ using Clock = std::chrono::steady_clock;
 
 /// A wait_policy that sleeps at the first chance, so that every wait goes through the dangerous part.
 constexpr WaitPolicy hasty{.spin_until_ns = 0, .yield_until_ns = 0};
-
-struct NoLock {
-    static bool contended() {
-        return false;
-    }
-    static int give_away() {
-        return 0;
-    }
-    static void take_back(int) {}
-} no_lock;
 
 /// One rank that waits and one that delivers, in turns; returns how many waits lasted as long as the sleep's own
 /// time limit, which only a lost wake-up explains (a sender answers within microseconds of its own waking).

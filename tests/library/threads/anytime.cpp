@@ -3,23 +3,15 @@
 // in it, and after its end (MPI 5.0, section 11.4.1).
 //
 //     anytime init|sessions    the level of thread support is MPI_THREAD_SERIALIZED
+#include "check.h"
+
 #include <mpi.h>
 
 #include <atomic>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <thread>
 #include <vector>
-
-#define CHECK(condition)                                                                                               \
-    do {                                                                                                               \
-        if (!(condition)) {                                                                                            \
-            std::fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);                               \
-            std::abort();                                                                                              \
-        }                                                                                                              \
-    } while (0)
 
 namespace {
 

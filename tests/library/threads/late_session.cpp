@@ -3,21 +3,13 @@
 // they exchange messages, while it still waits; and call what may be called at any time.
 //
 //     late_session LEVEL   of the first session, and the waiting thread's; the later ones have MPI_THREAD_MULTIPLE
+#include "check.h"
+
 #include <mpi.h>
 
-#include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <thread>
 #include <vector>
-
-#define CHECK(condition)                                                                                               \
-    do {                                                                                                               \
-        if (!(condition)) {                                                                                            \
-            std::fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);                               \
-            std::abort();                                                                                              \
-        }                                                                                                              \
-    } while (0)
 
 namespace {
 

@@ -98,7 +98,12 @@ Arena::Arena(int ranks) {
         new (&record(rank)) RankRecord{};
         record(rank).node = settings.node_of(rank);
     }
-    const std::uint64_t end = head_->records + count * sizeof(RankRecord);
+    head_->ranks_here = count;
+    head_->nodes = static_cast<std::uint32_t>(record(ranks - 1).node) + 1;
+    head_->node_records = whole_lines(head_->records + count * sizeof(RankRecord));
+    for (std::uint32_t node = 0; node < head_->nodes; ++node) new (&node_records(head_)[node]) NodeRecord{};
+    for (int rank = 0; rank < ranks; ++rank) node_records(head_)[record(rank).node].ranks++;
+    const std::uint64_t end = head_->node_records + head_->nodes * sizeof(NodeRecord);
     head_->memory = (end + page - 1) / page * page;
     head_->magic.store(arena_magic, std::memory_order_release);
 }

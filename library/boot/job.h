@@ -31,7 +31,7 @@ constexpr std::uint64_t whole_lines(std::uint64_t bytes) {
     return (bytes + cache_line - 1) / cache_line * cache_line;
 }
 
-inline constexpr std::uint64_t arena_magic = 0x59454c4c4f56'07; ///< "VOLLEY", layout 7
+inline constexpr std::uint64_t arena_magic = 0x59454c4c4f56'08; ///< "VOLLEY", layout 8
 inline constexpr std::size_t description_bytes = 64;
 inline constexpr std::size_t secret_bytes = 32;
 
@@ -128,6 +128,14 @@ struct alignas(cache_line) RankRecord {
     alignas(cache_line) CallStatus call_status;
 };
 
+/// One per node of the job, in the arena.
+struct alignas(cache_line) NodeRecord {
+    std::uint32_t ranks; ///< of the job, that are on this node
+    /// Offset of the NodeShared (transport/node_shared.h) of a node whose ranks have this arena; 0 until the first of
+    /// them has made it.
+    alignas(cache_line) std::atomic<std::uint64_t> shared;
+};
+
 /// The first page of the arena.
 struct alignas(cache_line) ArenaHead {
     std::atomic<std::uint64_t> magic; ///< arena_magic once all that follows is there; 0 before
@@ -136,8 +144,11 @@ struct alignas(cache_line) ArenaHead {
     std::uint32_t ranks;              ///< of the whole world
     std::uint32_t cpus;               ///< that the job may use on this host (affinity and quota)
     std::uint32_t cores;              ///< that they belong to (affinity alone): hardware threads counted once
+    std::uint32_t nodes;              ///< of the job
+    std::uint32_t ranks_here;         ///< that have this arena: those of this host
     char job[description_bytes];      ///< unique name of the job
-    std::uint64_t records;            ///< offset of RankRecord[ranks]
+    std::uint64_t records;            ///< offset of RankRecord[ranks]; those of other hosts say only where the rank is
+    std::uint64_t node_records;       ///< offset of NodeRecord[nodes]
     /// Offset of the first page of the memory that the ranks use (arena/allocator.h), up to the end. It is zero at
     /// first.
     std::uint64_t memory;
@@ -146,18 +157,20 @@ struct alignas(cache_line) ArenaHead {
     /// The build id of the library that the ranks have loaded (init/build_id.h), stored by the first of them; 0: no
     /// rank has come yet.
     std::atomic<std::uint64_t> library;
-    /// Offset of the JobShared (transport/job_shared.h); 0 until the first rank has made it.
-    alignas(cache_line) std::atomic<std::uint64_t> job_shared;
     /// 0, or 1 + the rank whose end is ending the job; set once, by the launcher or MPI_Abort.
     alignas(cache_line) std::atomic<std::uint32_t> ending;
     std::atomic<std::int32_t> abort_code; ///< of MPI_Abort
 };
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
-static_assert(sizeof(RankRecord) % cache_line == 0);
+static_assert(sizeof(RankRecord) % cache_line == 0 && sizeof(NodeRecord) % cache_line == 0);
 
 inline RankRecord *rank_records(ArenaHead *arena) {
     return reinterpret_cast<RankRecord *>(reinterpret_cast<char *>(arena) + arena->records);
+}
+
+inline NodeRecord *node_records(ArenaHead *arena) {
+    return reinterpret_cast<NodeRecord *>(reinterpret_cast<char *>(arena) + arena->node_records);
 }
 
 } // namespace volley

@@ -26,9 +26,9 @@ const bool registered = (Communicator::on_release(depart), true);
 
 CollectiveArea *make_area(const Group &group) {
     int ranks = group.size();
-    // Until all processes have joined the job, it is not certain where they are: a process may exec another program.
-    if (node.job->joined.load(std::memory_order_acquire) < static_cast<std::uint32_t>(processes.ranks()))
-        return nullptr;
+    // Until all processes of the node have joined the job, it is not certain where they are: a process may exec another
+    // program.
+    if (node.shared->joined.load(std::memory_order_acquire) < node.ranks()) return nullptr;
     // All members must share memory with each other; otherwise they have only messages.
     if (!std::ranges::all_of(group.processes(), [](ProcessIndex process) {
             return processes[process].record != nullptr && processes[process].transport == Transport::shm;

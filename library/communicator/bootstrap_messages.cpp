@@ -114,4 +114,16 @@ int bootstrap_broadcast(const std::vector<ProcessIndex> &members, int root, int 
     return MPI_SUCCESS;
 }
 
+int bootstrap_barrier(const std::vector<ProcessIndex> &members, int index, std::string_view key) {
+    // Dissemination (Hensgen, Finkel, Manber 1988): after the round of distance d, a member has heard of 2 d others.
+    auto size = static_cast<int>(members.size());
+    std::vector<std::int32_t> nothing;
+    for (int distance = 1; distance < size; distance *= 2) {
+        auto member_at = [&](int place) { return members[static_cast<std::size_t>((place + size) % size)]; };
+        if (int code = bootstrap_send(member_at(index + distance), key, {}); code != MPI_SUCCESS) return code;
+        if (int code = bootstrap_receive(member_at(index - distance), key, nothing); code != MPI_SUCCESS) return code;
+    }
+    return MPI_SUCCESS;
+}
+
 } // namespace volley

@@ -32,4 +32,7 @@ int bootstrap_exchange(ProcessIndex process, std::string_view key, std::span<con
 int bootstrap_broadcast(const std::vector<ProcessIndex> &members, int root, int index, std::string_view key,
                         std::vector<std::int32_t> &words);
 
+/// Returns once all members have called it; this process is member `index`. Returns an error code.
+int bootstrap_barrier(const std::vector<ProcessIndex> &members, int index, std::string_view key);
+
 } // namespace volley

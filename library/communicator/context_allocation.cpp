@@ -3,7 +3,7 @@
 
 #include "collective/area.h"
 #include "core/contexts.h"
-#include "transport/job_shared.h"
+#include "transport/node_shared.h"
 
 #include <algorithm>
 #include <array>
@@ -19,9 +19,8 @@ std::uint64_t draw_area(const Group &group) {
 }
 
 TermsOfBoth draw_for_both(int local_size, int remote_size) {
-    int both = local_size > 0 && remote_size > 0 ? local_size + remote_size : 0;
     TermsOfBoth drawn;
-    drawn.local = {draw_context(both), draw_context(local_size), 0};
+    drawn.local = {draw_context(local_size + remote_size), draw_context(local_size), 0};
     drawn.remote = {drawn.local.context, draw_context(remote_size), 0};
     std::array contexts = {drawn.local.context, drawn.local.local_context, drawn.remote.local_context};
     if (std::ranges::find(contexts, 0U) == contexts.end()) return drawn;

@@ -29,8 +29,7 @@ struct AllocatedContext {
 std::uint64_t draw_area(const Group &group);
 
 /// Called in the one process that draws for both groups of an intercommunicator: draws the contexts of the
-/// intercommunicator and of both local communicators; all are 0 if not enough are left. A size may be 0 (not known
-/// yet).
+/// intercommunicator and of both local communicators; all are 0 if not enough are left.
 struct TermsOfBoth {
     AllocatedContext local, remote;
 };

@@ -71,19 +71,21 @@ struct Encounter {
     }
 };
 
-/// Called in both leaders: the one whose name comes first draws the contexts.
+/// Called in both leaders: the one whose name comes first draws the contexts, once it knows the size of both groups.
 int encounter(const Group &local, ProcessIndex remote_leader, std::string_view key, Encounter &met) {
-    bool draws = processes[node.rank].name < processes[remote_leader].name;
-    TermsOfBoth drawn = draws ? draw_for_both(local.size(), 0) : TermsOfBoth{};
-    Words mine = to_words(drawn.remote), theirs;
-    add_names(local, mine);
-    if (int code = bootstrap_exchange(remote_leader, key, mine, theirs); code != MPI_SUCCESS) return code;
-    Encounter other = Encounter::of(theirs);
-    met.allocated = draws ? drawn.local : other.allocated;
-    met.remote = std::move(other.remote);
+    Words names;
+    add_names(local, names);
+    if (int code = bootstrap_exchange(remote_leader, key, names, met.remote); code != MPI_SUCCESS) return code;
+    if (processes[node.rank].name < processes[remote_leader].name) {
+        TermsOfBoth drawn = draw_for_both(local.size(), static_cast<int>(met.remote.size() / 2));
+        met.allocated = drawn.local;
+        if (int code = bootstrap_send(remote_leader, key, to_words(drawn.remote)); code != MPI_SUCCESS) return code;
+    } else {
+        Words drawn;
+        if (int code = bootstrap_receive(remote_leader, key, drawn); code != MPI_SUCCESS) return code;
+        met.allocated = to_terms(drawn);
+    }
     if (met.allocated.context == 0) return MPI_SUCCESS; // the error is reported in all processes, by settle()
-    if (draws) set_context_members(met.allocated.context, local.size() + static_cast<int>(met.remote.size() / 2));
-    if (!draws) set_context_members(met.allocated.local_context, local.size());
     met.allocated.area = draw_area(local);
     return MPI_SUCCESS;
 }
@@ -96,10 +98,11 @@ int settle_or_release(Communicator *&made, const AllocatedContext &allocated) {
 }
 
 /// Called in every process of both groups: gives back what was allocated for an intercommunicator that is not made.
-void renounce(const AllocatedContext &allocated) {
+void renounce(const Group &local, const std::vector<ProcessIndex> &remote, const AllocatedContext &allocated) {
     if (allocated.context == 0) return;
-    leave_context(allocated.context);
-    leave_context(allocated.local_context);
+    const int local_here = processes.count_on_node(local.processes(), node.number());
+    leave_context(allocated.context, local_here + processes.count_on_node(remote, node.number()));
+    leave_context(allocated.local_context, local_here);
     if (allocated.area != 0) leave_area(*arena_pointer<CollectiveArea>(allocated.area));
 }
 
@@ -108,11 +111,11 @@ int make_intercommunicator(Group &local, const Encounter &met, Communicator *&ma
     std::vector<ProcessIndex> members = processes_named(met.remote);
     for (ProcessIndex member : members) {
         if (member < 0) {
-            renounce(met.allocated);
+            renounce(local, members, met.allocated);
             return fail(MPI_ERR_OTHER, "the other group has processes of a job that this one is not connected to");
         }
         if (local.member(member) != MPI_UNDEFINED) {
-            renounce(met.allocated);
+            renounce(local, members, met.allocated);
             return fail(MPI_ERR_GROUP,
                         "the process of rank %d in MPI_COMM_WORLD is in both groups: an intercommunicator wants two "
                         "groups without common members",

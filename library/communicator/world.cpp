@@ -4,7 +4,7 @@
 #include "core/communicator.h"
 #include "core/contexts.h"
 #include "core/engine.h"
-#include "transport/job_shared.h"
+#include "transport/node_shared.h"
 
 #include <sched.h>
 
@@ -16,15 +16,15 @@ namespace {
 
 Communicator *bootstrap = nullptr;
 
-// What JobShared::world_area holds besides an offset.
+// What NodeShared::world_area holds besides an offset.
 constexpr std::uint64_t area_not_begun = 0;
 constexpr std::uint64_t area_in_the_making = 1;
 constexpr std::uint64_t no_area = 2;
 
 /// The area of MPI_COMM_WORLD, made by the process that comes first. Every process makes MPI_COMM_WORLD itself, so no
-/// process sends the area's offset to the others: they find it in JobShared.
+/// process sends the area's offset to the others: they find it in NodeShared.
 CollectiveArea *world_area() {
-    std::atomic<std::uint64_t> &offset = node.job->world_area;
+    std::atomic<std::uint64_t> &offset = node.shared->world_area;
     std::uint64_t seen = area_not_begun;
     if (offset.compare_exchange_strong(seen, area_in_the_making, std::memory_order_acquire)) {
         CollectiveArea *area = make_area(Group::world());
@@ -44,8 +44,7 @@ void make_predefined_communicators() {
     self->set_name("MPI_COMM_SELF");
     set_predefined_communicators(world, self);
     bootstrap = Communicator::make(Group::world(), nullptr, bootstrap_context);
-    auto all = static_cast<std::uint32_t>(processes.ranks());
-    if (node.job->joined.fetch_add(1, std::memory_order_acq_rel) + 1 == all) node.wake_all();
+    if (node.shared->joined.fetch_add(1, std::memory_order_acq_rel) + 1 == node.ranks()) node.wake_all();
 }
 
 void free_predefined_communicators() {
@@ -55,8 +54,7 @@ void free_predefined_communicators() {
 }
 
 void complete_world() {
-    auto all = static_cast<std::uint32_t>(processes.ranks());
-    engine.wait_until([all] { return node.job->joined.load(std::memory_order_acquire) == all; });
+    engine.wait_until([all = node.ranks()] { return node.shared->joined.load(std::memory_order_acquire) == all; });
     Communicator::world().area = world_area();
 }
 

@@ -78,6 +78,13 @@ void Communicator::on_release(Release release) {
     releases().push_back(release);
 }
 
+int Communicator::members_here() const {
+    if (!processes.are_on_several_nodes()) return size() + (is_inter() ? peers() : 0);
+    int count = processes.count_on_node(local_->processes(), node.number());
+    if (is_inter()) count += processes.count_on_node(remote_->processes(), node.number());
+    return count;
+}
+
 void Communicator::release(Communicator &communicator) {
     if (!static_cast<Object &>(communicator).release()) return;
     for (Release layer : releases()) layer(communicator);
@@ -85,7 +92,7 @@ void Communicator::release(Communicator &communicator) {
     if (communicator.local_communicator) release(*communicator.local_communicator);
     if (communicator.queues_[0]) {
         for (MatchQueues *queues : communicator.queues_) drop_queues(queues->context);
-        leave_context(communicator.context_);
+        leave_context(communicator.context_, communicator.members_here());
     }
     Errhandler::release(*communicator.errhandler);
     Group::release(*communicator.local_);

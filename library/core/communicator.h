@@ -80,6 +80,8 @@ class Communicator final : public Object {
     bool is_inter() const {
         return remote_ != nullptr;
     }
+    /// How many members, of both groups, are on this process's node.
+    int members_here() const;
     /// The size of the group that messages go to: the remote group in an intercommunicator.
     int peers() const {
         return peers_;

@@ -30,6 +30,8 @@ constexpr std::uint32_t generation_of(std::uint32_t context) {
     return context >> (1 + index_bits);
 }
 
+/// On the node that draws the index; elsewhere `departed` counts the members there, and `generation` is the first that
+/// may be in use.
 struct ContextRecord {
     std::atomic<std::uint32_t> generation;
     std::atomic<std::uint32_t> members, departed;
@@ -39,7 +41,7 @@ struct ContextRecord {
 /// Plain data in the arena, zero at first; the records follow it.
 struct ContextTable {
     SharedLock lock;
-    std::uint32_t used;        ///< indices from first_drawn on that have ever been drawn
+    std::uint32_t used;        ///< how many of this node's indices have ever been drawn
     std::uint32_t first, last; ///< of the indices that wait; 0: none
     std::uint32_t waiting;
 
@@ -48,29 +50,39 @@ struct ContextTable {
     }
 };
 
-/// How many indices the table has room for, from 0.
+/// How many indices the table has room for, from 0. The table has a record for the indices of all nodes.
 std::uint32_t capacity() {
     return static_cast<std::uint32_t>(
         std::min<std::uint64_t>(most_contexts, node.arena->bytes / table_part / sizeof(ContextRecord)));
 }
 
+/// The number of the node that draws this index.
+std::uint32_t drawing_node(std::uint32_t index) {
+    return (index - first_drawn) % node.arena->nodes;
+}
+bool is_drawn_here(std::uint32_t index) {
+    return drawing_node(index) == static_cast<std::uint32_t>(node.number());
+}
+
 /// The table, made by the first process that asks; nullptr if there is no room for it.
 ContextTable *find_table() {
-    std::uint64_t offset = node.job->contexts.load(std::memory_order_acquire);
+    std::uint64_t offset = node.shared->contexts.load(std::memory_order_acquire);
     if (offset != 0) return arena_pointer<ContextTable>(offset);
     std::size_t bytes = sizeof(ContextTable) + capacity() * sizeof(ContextRecord);
     auto *made = static_cast<ContextTable *>(arena_allocate(bytes));
     if (!made) return nullptr;
-    if (node.job->contexts.compare_exchange_strong(offset, arena_offset(made), std::memory_order_acq_rel)) return made;
+    if (node.shared->contexts.compare_exchange_strong(offset, arena_offset(made), std::memory_order_acq_rel))
+        return made;
     arena_release(made, bytes);
     return arena_pointer<ContextTable>(offset);
 }
 
 /// An index that nobody uses; 0: there is none. The caller holds the lock.
 std::uint32_t take_index(ContextTable &table) {
-    std::uint32_t all = capacity() - first_drawn;
+    const std::uint32_t nodes = node.arena->nodes;
+    std::uint32_t all = (capacity() - first_drawn) / nodes;
     bool is_fresh = table.used < all && table.waiting < std::min(most_waiting, all / 2);
-    if (is_fresh) return first_drawn + table.used++;
+    if (is_fresh) return first_drawn + static_cast<std::uint32_t>(node.number()) + table.used++ * nodes;
     std::uint32_t index = table.first;
     if (index == 0) return 0;
     table.first = table.record(index).next;
@@ -80,11 +92,29 @@ std::uint32_t take_index(ContextTable &table) {
 }
 
 bool is_used(std::uint32_t context) {
-    if (index_of(context) < first_drawn) return true;
+    const std::uint32_t index = index_of(context);
+    if (index < first_drawn || index >= capacity()) return true;
     ContextTable *table = find_table();
-    return !table ||
-           table->record(index_of(context)).generation.load(std::memory_order_relaxed) % (1U << generation_bits) ==
-               generation_of(context);
+    if (!table) return true;
+    constexpr std::uint32_t generations = 1U << generation_bits;
+    std::uint32_t later = (generation_of(context) - table->record(index).generation) % generations;
+    return is_drawn_here(index) ? later == 0 : later < generations / 2;
+}
+
+/// Counts members that have left. True if they were the last of `members`.
+bool count_departed(ContextRecord &record, int departed, std::uint32_t members) {
+    auto count = static_cast<std::uint32_t>(departed);
+    return record.departed.fetch_add(count, std::memory_order_acq_rel) + count == members;
+}
+
+/// A member of a communicator whose number another node has drawn leaves it. The last one on this node tells that node.
+void leave_elsewhere(ContextRecord &record, std::uint32_t context, int members_here) {
+    if (!count_departed(record, 1, static_cast<std::uint32_t>(members_here))) return;
+    record.departed.store(0, std::memory_order_relaxed);
+    record.generation.store(generation_of(context) + 1, std::memory_order_relaxed);
+    if (engine.phase == Phase::finalised) return; // the other node's processes may have ended
+    static const std::vector<ProcessIndex> first = processes.first_of_each_node();
+    messages.tell_departed(first[drawing_node(index_of(context))], context, members_here);
 }
 
 LeftMessages left{};
@@ -133,13 +163,6 @@ std::uint32_t draw_context(int members) {
     return record.generation.load(std::memory_order_relaxed) << (1 + index_bits) | index << 1;
 }
 
-void set_context_members(std::uint32_t context, int members) {
-    // Relaxed is enough: the atomic addition with which this process leaves publishes the number to the last to leave.
-    find_table()
-        ->record(index_of(context))
-        .members.store(static_cast<std::uint32_t>(members), std::memory_order_relaxed);
-}
-
 void give_back_context(std::uint32_t context) {
     ContextTable &table = *find_table();
     std::uint32_t index = index_of(context);
@@ -152,12 +175,28 @@ void give_back_context(std::uint32_t context) {
     table.waiting++;
 }
 
-void leave_context(std::uint32_t context) {
-    if (index_of(context) < first_drawn) return;
-    ContextRecord &record = find_table()->record(index_of(context));
-    std::uint32_t departed = record.departed.fetch_add(1, std::memory_order_acq_rel) + 1;
-    if (departed == record.members.load(std::memory_order_relaxed)) give_back_context(context);
+void leave_context(std::uint32_t context, int members_here) {
+    const std::uint32_t index = index_of(context);
+    // An index that this table is too small for is not used again.
+    if (index < first_drawn || index >= capacity()) return;
+    ContextTable *table = find_table();
+    if (!table) return;
+    ContextRecord &record = table->record(index);
+    if (!is_drawn_here(index))
+        leave_elsewhere(record, context, members_here);
+    else if (count_departed(record, 1, record.members.load(std::memory_order_relaxed)))
+        give_back_context(context);
     empty_unused_queues();
+}
+
+bool members_departed(std::uint32_t context, std::uint64_t members) {
+    const std::uint32_t index = index_of(context);
+    if (index < first_drawn || index >= capacity() || !is_drawn_here(index)) return false;
+    ContextRecord &record = find_table()->record(index);
+    const std::uint32_t all = record.members.load(std::memory_order_relaxed);
+    if (members > all || generation_of(context) != record.generation % (1U << generation_bits)) return false;
+    if (count_departed(record, static_cast<int>(members), all)) give_back_context(context);
+    return true;
 }
 
 int no_context() {

@@ -2,8 +2,8 @@
 /// Context numbers, which keep messages of different communicators apart, and how they are used again.
 ///
 /// Every communicator has two, one per kind of traffic: an even number and the next. One process draws the even number
-/// and tells the other members. A number consists of an index into a table that all ranks share, and of a generation,
-/// which counts how often that index has been used before:
+/// and tells the other members. A number consists of an index into a table, and of a generation, which counts how often
+/// that index has been used before:
 ///
 ///     31         21 20          1       0
 ///     [generation ] [   index    ] [traffic]
@@ -13,8 +13,11 @@
 /// again only after 2^11 times as many communicators, two million. Before that, the match queues of numbers that are no
 /// longer used are emptied.
 ///
-/// Drawing a number and giving it back hold a lock that all ranks share for some 50 ns; leave_context() is one atomic
-/// addition.
+/// The ranks of a node share a table. Of n nodes each draws every n-th index, so that no two draw the same. The last
+/// member on another node that leaves a communicator tells the node that has drawn its number how many have left.
+///
+/// Drawing a number and giving it back hold a lock that the ranks of a node share for some 50 ns; leave_context() is
+/// one atomic addition.
 #pragma once
 
 #include <cstdint>
@@ -30,13 +33,10 @@ inline constexpr std::uint32_t self_context = 4;
 /// Called in one process: draws a number for a communicator of `members` processes, those of both groups. 0 if all
 /// numbers are in use.
 std::uint32_t draw_context(int members);
-/// Sets the number of members where it was unknown when the context was drawn (0 members). Called by one of the
-/// members, before that member leaves.
-void set_context_members(std::uint32_t context, int members);
 /// Makes a number free that no process uses or will use.
 void give_back_context(std::uint32_t context);
-/// Called by each member once, when its communicator is gone.
-void leave_context(std::uint32_t context);
+/// Called by each member once, when its communicator is gone. `members_here` is the number of members on this node.
+void leave_context(std::uint32_t context, int members_here);
 /// The error of a call for which no context was left.
 [[gnu::cold, nodiscard]] int no_context();
 

@@ -51,6 +51,12 @@ class Messages {
     /// Drops a message that nobody will receive.
     void discard(Unexpected &message);
 
+    /// Tells a process of another node that so many members of a communicator, whose context that node has drawn, have
+    /// left it.
+    void tell_departed(ProcessIndex process, std::uint32_t context, int members) {
+        tcp.tell_departed(process, context, members);
+    }
+
     /// One round of all transports. True if anything moved.
     bool progress() {
         bool moved = shared_memory.progress();

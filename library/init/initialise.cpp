@@ -6,6 +6,7 @@
 #include "boot/error.h"
 #include "boot/join.h"
 #include "collective/selection.h"
+#include "communicator/bootstrap_messages.h"
 #include "core/attribute.h"
 #include "core/buffered.h"
 #include "core/communicator.h"
@@ -32,18 +33,19 @@ int users = 0; ///< MPI_Init and sessions
 bool joined = false;
 std::atomic<pthread_t> main_thread;
 
-/// Finds what all ranks share. The first rank makes it; it is zero at first, which is a valid beginning.
-JobShared *find_job_shared(ArenaHead &arena) {
-    std::uint64_t offset = arena.job_shared.load(std::memory_order_acquire);
+/// Finds what the ranks of this node share. The first rank makes it; it is zero at first, which is a valid beginning.
+NodeShared *find_shared(ArenaHead &arena) {
+    std::atomic<std::uint64_t> &shared = node_records(&arena)[node.number()].shared;
+    std::uint64_t offset = shared.load(std::memory_order_acquire);
     if (offset == 0) {
-        void *made = arena_allocate(JobShared::footprint(arena.ranks));
+        void *made = arena_allocate(NodeShared::footprint(arena.ranks));
         if (!made) throw Error("the memory the ranks share is too small for " + std::to_string(arena.ranks) + " ranks");
-        if (arena.job_shared.compare_exchange_strong(offset, arena_offset(made)))
+        if (shared.compare_exchange_strong(offset, arena_offset(made)))
             offset = arena_offset(made);
         else
-            arena_release(made, JobShared::footprint(arena.ranks));
+            arena_release(made, NodeShared::footprint(arena.ranks));
     }
-    return arena_pointer<JobShared>(offset);
+    return arena_pointer<NodeShared>(offset);
 }
 
 /// The library determines the layout of what ranks share, so all ranks must have loaded the same build.
@@ -75,8 +77,8 @@ void join() {
     check_library(*place.arena);
     open_memory();
     check_transport();
-    node.job = find_job_shared(*place.arena);
-    node.wait_policy = WaitPolicy::for_job(place.arena->ranks, place.arena->cpus);
+    node.shared = find_shared(*place.arena);
+    node.wait_policy = WaitPolicy::for_job(place.arena->ranks_here, place.arena->cpus);
     node.fences = prepare_fences();
     messages.prepare();
     if (processes.uses(Transport::tcp)) tcp.open();
@@ -85,14 +87,25 @@ void join() {
     joined = true;
 }
 
-/// Waits for all ranks: nobody will post a receive any more, and all messages have arrived.
-void meet_all() {
-    JobShared &job = *node.job;
-    auto all = static_cast<std::uint32_t>(processes.ranks());
+/// Waits for all ranks: nobody will post a receive any more, and all messages of this node have arrived. The ranks of a
+/// node meet in the memory they share, and the first of them then waits for the first of all other nodes.
+int meet_all() {
+    NodeShared &shared = *node.shared;
+    const std::uint32_t all = node.ranks();
     engine.wait_until([] { return messages.all_placed(); });
-    if (job.finalising.fetch_add(1, std::memory_order_acq_rel) + 1 == all) node.wake_all();
-    engine.wait_until([&] { return job.finalising.load(std::memory_order_acquire) == all; });
+    if (shared.finalising.fetch_add(1, std::memory_order_acq_rel) + 1 == all) node.wake_all();
+    engine.wait_until([&] { return shared.finalising.load(std::memory_order_acquire) == all; });
+    if (processes.are_on_several_nodes()) {
+        const std::vector<ProcessIndex> leaders = processes.first_of_each_node();
+        if (leaders[static_cast<std::size_t>(node.number())] == node.rank) {
+            if (int code = bootstrap_barrier(leaders, node.number(), "finalize")) return code;
+            shared.all_finalising.store(1, std::memory_order_release);
+            node.wake_all();
+        }
+        engine.wait_until([&] { return shared.all_finalising.load(std::memory_order_acquire) != 0; });
+    }
     while (engine.progress()) {}
+    return MPI_SUCCESS;
 }
 
 /// Reports messages that were never received. They show an error of the program, which could wait for them for ever
@@ -161,7 +174,7 @@ void release_library() {
     if (users == 1 && engine.phase != Phase::finalised) engine.wait_until([] { return messages.all_delivered(); });
     if (--users > 0) return;
     engine.lock.end_ownership();
-    tcp.settle();
+    tcp.leave();
     report_lost_wake_ups();
     node.own->state = RankState::finalised;
     engine.available = false;
@@ -193,7 +206,7 @@ int Finalize() {
                                    "MPI_Session_finalize");
     delete_attributes(Communicator::self());
     if (BufferedSends *buffer = process_buffer()) buffer->flush();
-    meet_all();
+    if (int code = meet_all()) return code;
     if (users == 1) report_unreceived(); // with a session open, messages to its communicators are not late yet
     engine.phase = Phase::finalised;
     free_predefined_communicators();

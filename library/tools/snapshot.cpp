@@ -3,7 +3,7 @@
 
 #include "boot/status_page.h"
 #include "tools/process_info.h"
-#include "transport/job_shared.h"
+#include "transport/node_shared.h"
 #include "transport/shm/ring.h"
 #include "wait/clock.h"
 
@@ -95,8 +95,11 @@ class Look {
         result_.taken_ns = clock_ns();
         result_.ranks.resize(ranks_);
         for (std::uint32_t rank = 0; rank < ranks_; rank++) take_rank(static_cast<int>(rank), records[rank]);
-        const std::uint64_t shared = head->job_shared.load(relaxed), all = head->bytes;
-        if (shared != 0 && shared < all && JobShared::footprint(ranks_) <= all - shared) take_rings(shared);
+        auto nodes = reader_.read_array<NodeRecord>(head->node_records, std::min(head->nodes, ranks_));
+        for (std::uint32_t node = 0; nodes && node < std::min(head->nodes, ranks_); node++) {
+            const std::uint64_t shared = nodes[node].shared.load(relaxed), all = head->bytes;
+            if (shared != 0 && shared < all && NodeShared::footprint(ranks_) <= all - shared) take_rings(shared);
+        }
         return std::move(result_);
     }
 
@@ -209,7 +212,7 @@ class Look {
 
     void take_rings(std::uint64_t shared) {
         for (std::uint32_t receiver = 0; receiver < ranks_; receiver++) {
-            const std::uint64_t inbox = shared + sizeof(JobShared) + receiver * Inbox::footprint(ranks_);
+            const std::uint64_t inbox = shared + sizeof(NodeShared) + receiver * Inbox::footprint(ranks_);
             auto rings = reader_.read_array<std::uint64_t>(inbox + sizeof(Inbox), ranks_);
             if (!rings) return;
             for (std::uint32_t sender = 0; sender < ranks_; sender++)

@@ -157,6 +157,9 @@ void start_elsewhere(Send &send);
 /// Completes the request of a receive or a send that is done.
 void complete_request(const Receive &receive);
 void complete_request(const Send &send);
+/// So many members of a communicator, whose context this node has drawn, have left it on another node. False if that
+/// cannot be.
+bool members_departed(std::uint32_t context, std::uint64_t members);
 /// Records in the receive's completion that `bytes` are more than its buffer holds.
 [[gnu::cold]] void truncated(Receive &receive, Count bytes);
 /// Records in `send.error` that there was no memory for the send, and completes it.

@@ -14,7 +14,7 @@ namespace volley {
 Node node;
 
 void Node::wake_all() const {
-    // Every rank of the job has its record in this arena, whichever node it is assigned to.
+    // Records of ranks on other hosts are there, too; nobody sleeps on them.
     for (std::uint32_t place = 0; place < arena->ranks; place++) wake(rank_records(arena)[place], fences);
 }
 

@@ -5,7 +5,7 @@
 
 #include "boot/job.h"
 #include "boot/settings.h"
-#include "transport/job_shared.h"
+#include "transport/node_shared.h"
 #include "transport/process.h"
 #include "wait/sleep.h"
 
@@ -17,7 +17,7 @@ namespace volley {
 /// Set when the library joins the job, before anything else runs; constant from then on.
 struct Node {
     ArenaHead *arena = nullptr;
-    JobShared *job = nullptr;
+    NodeShared *shared = nullptr;
     RankRecord *own = nullptr;
     int rank = 0; ///< in the job: also its index in the table of processes
     int application = 0;
@@ -30,18 +30,26 @@ struct Node {
     std::atomic<std::uint32_t> &function() {
         return own != nullptr ? own->call_status.function : function_without_job;
     }
+    /// The number of its node in the job.
+    std::int32_t number() const {
+        return processes[rank].node;
+    }
+    /// How many ranks of the job are on its node.
+    std::uint32_t ranks() const {
+        return node_records(arena)[number()].ranks;
+    }
     /// This process's place among those of its node.
     std::int32_t place() const {
         return processes[rank].place;
     }
     Inbox *inbox(std::int32_t of_place) const {
-        return job->inbox(of_place, static_cast<int>(arena->ranks));
+        return shared->inbox(of_place, static_cast<int>(arena->ranks));
     }
     /// Called after changing memory that another rank of this node may be waiting on.
     void wake_rank(ProcessIndex process) const {
         wake(*processes[process].record, fences);
     }
-    /// Called after changing memory that any rank of the job may be waiting on.
+    /// Called after changing memory that any rank of this host may be waiting on.
     void wake_all() const;
     /// Whether this rank may use pointers of that process.
     bool may_dereference(ProcessIndex process) const {
@@ -54,7 +62,7 @@ struct Node {
     }
     /// Every rank can have a core of its own, whose caches it shares with no other rank's.
     bool has_own_core() const {
-        return !oversubscribed() && arena->ranks <= arena->cores;
+        return !oversubscribed() && arena->ranks_here <= arena->cores;
     }
 };
 

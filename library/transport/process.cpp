@@ -43,6 +43,21 @@ ProcessIndex ProcessTable::find(ProcessName name) const {
     return found == processes_.end() ? -1 : static_cast<ProcessIndex>(found - processes_.begin());
 }
 
+std::vector<ProcessIndex> ProcessTable::first_of_each_node() const {
+    std::vector<ProcessIndex> first;
+    for (ProcessIndex process = ranks_ - 1; process >= 0; process--) {
+        auto node = static_cast<std::size_t>((*this)[process].node);
+        if (node >= first.size()) first.resize(node + 1, -1);
+        first[node] = process;
+    }
+    return first;
+}
+
+int ProcessTable::count_on_node(const std::vector<ProcessIndex> &some, std::int32_t node) const {
+    return static_cast<int>(std::ranges::count_if(
+        some, [&](ProcessIndex process) { return process >= 0 && (*this)[process].node == node; }));
+}
+
 bool ProcessTable::uses(Transport transport) const {
     return std::ranges::any_of(processes_, [&](const Process &process) { return process.transport == transport; });
 }

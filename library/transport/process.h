@@ -56,6 +56,10 @@ class ProcessTable {
     }
     /// The index of a process; -1 if it is unknown.
     ProcessIndex find(ProcessName name) const;
+    /// The first process of each node of this job; it speaks for the node.
+    std::vector<ProcessIndex> first_of_each_node() const;
+    /// How many of some processes are on a node.
+    int count_on_node(const std::vector<ProcessIndex> &some, std::int32_t node) const;
     /// The process at a place of this node's arena.
     ProcessIndex at_place(std::int32_t place) const {
         return at_place_[static_cast<std::size_t>(place)];

@@ -2,7 +2,7 @@
 /// The rings to and from this rank. The sender makes a ring on first use.
 #pragma once
 
-#include "transport/job_shared.h"
+#include "transport/node_shared.h"
 #include "transport/process.h"
 #include "transport/shm/ring.h"
 

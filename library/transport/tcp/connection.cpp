@@ -33,6 +33,12 @@ const RankRecord &Connection::record_of_peer() const {
     return rank_records(node.arena)[processes[peer_].name.rank];
 }
 
+bool Connection::frame(const wire::FrameHeader &header, unsigned char *payload) {
+    if (header.kind != wire::FrameKind::leaving) return take_frame(header, payload);
+    peer_leaves_ = true;
+    return true;
+}
+
 void Connection::use(Descriptor socket) {
     socket_ = std::move(socket);
     if (!descriptors.add(socket_.get(), EPOLLIN, key_)) fail(std::strerror(errno));
@@ -46,6 +52,7 @@ bool Connection::serve() {
 
 bool Connection::receive() {
     bool moved = false;
+    reading_ = true;
     for (int reads = 0; reads < most_reads && socket_; reads++) {
         std::array<iovec, 2> into;
         int places = reader_.places(into);
@@ -55,17 +62,22 @@ bool Connection::receive() {
         if (got < 0 && errno == EAGAIN) break;
         if (got <= 0) {
             lost(got == 0 ? "it was closed" : std::strerror(errno));
-            return moved;
+            break;
         }
         moved = true;
         if (!reader_.arrived(static_cast<std::size_t>(got), *this)) fail("what arrived is no message of this library");
         if (static_cast<std::size_t>(got) < asked) break;
     }
+    reading_ = false;
     return moved;
 }
 
 bool Connection::flush() {
-    if (is_lost_) lost("it was closed before");
+    if (is_lost_) {
+        if (!socket_ && !peer_leaves_ && is_needed()) fail(why_lost_);
+        if (!socket_) writer_ = {}; // nobody is there to read it
+        return false;
+    }
     bool moved = false;
     for (int writes = 0; socket_; writes++) {
         if (!writer_.has_payload()) {
@@ -89,7 +101,8 @@ bool Connection::flush() {
             watch(true);
             return moved;
         } else if (errno != EINTR) {
-            lost(std::strerror(errno));
+            write_failed();
+            return true;
         }
     }
     if (socket_) watch(false);
@@ -104,15 +117,32 @@ void Connection::watch(bool writable) {
 
 bool Connection::is_acknowledged() const {
     int bytes = 0;
-    bool left = record_of_peer().state.load(std::memory_order_acquire) >= RankState::finalised;
-    return left || !socket_ || ioctl(socket_.get(), SIOCOUTQ, &bytes) != 0 || bytes == 0;
+    return peer_leaves_ || !socket_ || ioctl(socket_.get(), SIOCOUTQ, &bytes) != 0 || bytes == 0;
+}
+
+void Connection::say_leaving() {
+    // A sender's connection whose receiver never accepted one has nothing to say, and nobody to say it to.
+    if (!socket_ || is_lost_) return;
+    writer_.add({.kind = wire::FrameKind::leaving});
+    flush();
+}
+
+void Connection::give_up(const char *reason) {
+    is_lost_ = true;
+    why_lost_ = reason;
+}
+
+/// What the peer has sent before it left is still there to be read.
+void Connection::write_failed() {
+    is_lost_ = true;
+    if (!reading_)
+        while (socket_ && receive()) {}
 }
 
 void Connection::lost(const char *reason) {
     is_lost_ = true;
-    bool left = record_of_peer().state.load(std::memory_order_acquire) >= RankState::finalised;
-    if (!left && (is_needed() || !writer_.is_empty() || !reader_.is_between_frames())) fail(reason);
-    if (socket_) descriptors.remove(socket_.get()); // closing is not enough if a child of fork has it, too
+    if (!peer_leaves_ && (is_needed() || !reader_.is_between_frames())) fail(reason);
+    descriptors.remove(socket_.get()); // closing is not enough if a child of fork has it, too
     socket_.reset();
     writer_ = {};
 }

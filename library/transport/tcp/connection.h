@@ -3,7 +3,7 @@
 /// sends messages (Outgoing), the other receives them (Incoming). wire.h has the protocol.
 ///
 /// If a connection breaks while something depends on it, the job ends with a message that names both ranks. Nothing
-/// depends on it once the other rank has left MPI.
+/// depends on it once the other rank has said that it leaves.
 #pragma once
 
 #include "boot/descriptor.h"
@@ -35,6 +35,8 @@ class Connection : protected FrameHandler {
     }
     /// The kernel at the other end has received all that was written.
     bool is_acknowledged() const;
+    /// The last that is said.
+    void say_leaving();
 
   protected:
     Connection(ProcessIndex peer, std::uint64_t key) : peer_(peer), key_(key) {}
@@ -45,6 +47,8 @@ class Connection : protected FrameHandler {
     bool is_used() const {
         return static_cast<bool>(socket_);
     }
+    /// There is no connection, for this reason. The first message that wants it ends the job.
+    void give_up(const char *reason);
     /// Writes as much as the kernel takes.
     bool flush();
 
@@ -54,6 +58,8 @@ class Connection : protected FrameHandler {
     }
     /// The kernel has taken all of that payload.
     virtual void payload_written() {}
+    /// A frame of any kind but data and leaving; as FrameHandler::frame().
+    virtual bool take_frame(const wire::FrameHeader &header, unsigned char *payload) = 0;
     /// Something still depends on this connection.
     virtual bool is_needed() const = 0;
     /// The process that sends messages through this connection, and the one that receives them.
@@ -68,13 +74,18 @@ class Connection : protected FrameHandler {
     FrameWriter writer_;
 
   private:
+    bool frame(const wire::FrameHeader &header, unsigned char *payload) final;
     bool receive();
+    void write_failed();
     void watch(bool writable);
     void lost(const char *reason);
 
     const std::uint64_t key_;
     Descriptor socket_;
     bool is_lost_ = false;
+    const char *why_lost_ = "it was closed before";
+    bool peer_leaves_ = false;
+    bool reading_ = false; ///< what has been read is being handled
     bool watches_writable_ = false;
     bool payload_open_ = false;
     FrameReader reader_;
@@ -91,6 +102,7 @@ class Outgoing final : public Connection {
     void start(Send &send);
     /// Asks the receiver not to receive it.
     void cancel(const Send &send);
+    void tell_departed(std::uint32_t context, int members);
 
     /// No message waits for its receiver.
     bool is_delivered() const {
@@ -105,7 +117,7 @@ class Outgoing final : public Connection {
         Count wanted, written;
     };
 
-    bool frame(const wire::FrameHeader &header, unsigned char *payload) override;
+    bool take_frame(const wire::FrameHeader &header, unsigned char *payload) override;
     bool begin_data(const wire::FrameHeader &header, char *&place) override;
     void data(const unsigned char *, std::size_t) override {}
     void end_data() override {}
@@ -115,6 +127,7 @@ class Outgoing final : public Connection {
     std::pair<ProcessIndex, ProcessIndex> ends() const override;
     bool pulled(Send &send, const wire::FrameHeader &header);
 
+    bool has_started_ = false; ///< a message, so that it matters if the receiver is gone
     std::uint64_t last_id_ = 0;
     std::uint64_t unreceived_ = 0; ///< cost of the eager messages that have not been received yet
     std::unordered_map<std::uint64_t, Send *> announced_;
@@ -143,7 +156,7 @@ class Incoming final : public Connection {
         Count wanted, arrived;
     };
 
-    bool frame(const wire::FrameHeader &header, unsigned char *payload) override;
+    bool take_frame(const wire::FrameHeader &header, unsigned char *payload) override;
     bool begin_data(const wire::FrameHeader &header, char *&place) override;
     void data(const unsigned char *part, std::size_t bytes) override;
     void end_data() override;

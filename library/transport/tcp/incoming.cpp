@@ -12,11 +12,12 @@ Incoming::Incoming(ProcessIndex sender, std::uint64_t key, Descriptor socket) : 
     use(std::move(socket));
 }
 
-bool Incoming::frame(const wire::FrameHeader &header, unsigned char *payload) {
+bool Incoming::take_frame(const wire::FrameHeader &header, unsigned char *payload) {
     if (header.kind == wire::FrameKind::cancel) {
         cancel(header.id);
         return true;
     }
+    if (header.kind == wire::FrameKind::departed) return members_departed(header.context, header.bytes);
     bool is_eager = header.kind == wire::FrameKind::eager;
     if (!is_eager && header.kind != wire::FrameKind::request) return false;
     if (header.source < 0 || header.source >= processes.size()) return false;

@@ -41,12 +41,15 @@ bool Outgoing::connect() {
     std::uint32_t port = record_of_peer().tcp_port.load(std::memory_order_acquire);
     if (port == 0) return false;
     Descriptor socket = connect_to(static_cast<std::uint16_t>(port));
-    if (!socket) fail(std::strerror(errno));
-    use(std::move(socket));
+    if (socket)
+        use(std::move(socket));
+    else
+        give_up(std::strerror(errno));
     return true;
 }
 
 void Outgoing::start(Send &send) {
+    has_started_ = true;
     auto bytes = static_cast<std::uint64_t>(send.bytes);
     bool is_eager = send.mode != SendMode::synchronous && bytes <= eager_limit() &&
                     unreceived_ + wire::eager_cost(bytes) <= wire::eager_credit;
@@ -74,7 +77,12 @@ void Outgoing::cancel(const Send &send) {
     flush();
 }
 
-bool Outgoing::frame(const wire::FrameHeader &header, unsigned char *) {
+void Outgoing::tell_departed(std::uint32_t context, int members) {
+    writer_.add({.kind = wire::FrameKind::departed, .context = context, .bytes = static_cast<std::uint64_t>(members)});
+    flush();
+}
+
+bool Outgoing::take_frame(const wire::FrameHeader &header, unsigned char *) {
     if (header.kind == wire::FrameKind::credit) {
         if (header.bytes > unreceived_) return false;
         unreceived_ -= header.bytes;
@@ -133,7 +141,7 @@ void Outgoing::payload_written() {
 }
 
 bool Outgoing::is_needed() const {
-    return !is_delivered() || !writer_.is_empty();
+    return has_started_ && (!is_delivered() || !writer_.is_empty());
 }
 
 std::pair<ProcessIndex, ProcessIndex> Outgoing::ends() const {

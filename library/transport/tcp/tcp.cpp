@@ -88,6 +88,10 @@ void Tcp::drop(ProcessIndex sender, std::uint64_t number) {
     incoming_[static_cast<std::size_t>(sender)]->drop(number);
 }
 
+void Tcp::tell_departed(ProcessIndex process, std::uint32_t context, int members) {
+    to(process).tell_departed(context, members);
+}
+
 bool Tcp::progress() {
     bool moved = !waiting_.empty() && connect_waiting();
     for (const epoll_event &event : descriptors.look()) moved |= handle(event.data.u64);
@@ -183,7 +187,11 @@ bool Tcp::all_delivered() const {
     return all_written() && std::ranges::all_of(outgoing_, [](auto &one) { return !one || one->is_delivered(); });
 }
 
-void Tcp::settle() {
+void Tcp::leave() {
+    for (auto &one : outgoing_)
+        if (one) one->say_leaving();
+    for (auto &one : incoming_)
+        if (one) one->say_leaving();
     auto is_settled = [](auto &one) { return !one || one->is_acknowledged(); };
     constexpr timespec between_looks{.tv_sec = 0, .tv_nsec = 1'000'000};
     while (!std::ranges::all_of(outgoing_, is_settled) || !std::ranges::all_of(incoming_, is_settled)) {

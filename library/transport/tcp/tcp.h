@@ -39,6 +39,9 @@ class Tcp {
     /// Nobody will receive the announced message.
     void drop(ProcessIndex sender, std::uint64_t number);
 
+    /// Tells a process that so many members of a communicator, whose context its node has drawn, have left it.
+    void tell_departed(ProcessIndex process, std::uint32_t context, int members);
+
     /// Looks at all connections. True if anything moved.
     bool progress();
 
@@ -46,9 +49,9 @@ class Tcp {
     bool all_written() const;
     /// No send waits for its receiver.
     bool all_delivered() const;
-    /// Waits until the kernel at the other end has received all that was written. If this process ended with data
-    /// unread, its kernel could drop what is still to be sent.
-    void settle();
+    /// Says at all connections that this rank leaves, and waits until the kernels at their other ends have received all
+    /// that was written. If this process ended with data unread, its kernel could drop what is still to be sent.
+    void leave();
 
   private:
     /// A peer that has connected but has not said who it is.

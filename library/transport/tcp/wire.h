@@ -8,12 +8,17 @@
 ///     request   a message is announced that has `bytes` bytes; `id` is its number from here on, never used again
 ///     data      the next part of message `id`: its payload follows
 ///     cancel    message `id` shall not be received, if that is still possible
+///     departed  `bytes` members of the communicator with that context, which the receiver's node has drawn, have left
 ///
 /// The receiver sends, on the same connection:
 ///
 ///     pull      message `id` has been matched: its first `bytes` bytes are wanted. If these are none, nothing follows
 ///     credit    eager messages that took `bytes` bytes of the sender's credit have been received
 ///     cancelled message `id` will not be received
+///
+/// Both send, last of all:
+///
+///     leaving   the rank ends: from now on, a closed connection is no error
 ///
 /// Messages are matched in the order of their eager and request frames. The data of several messages may take turns.
 ///
@@ -28,7 +33,7 @@
 namespace volley::wire {
 
 inline constexpr std::uint64_t magic = 0x5043'5459'454c'4c4f; ///< "OLLEYTCP", as bytes
-inline constexpr std::uint32_t version = 1;
+inline constexpr std::uint32_t version = 2;
 
 struct Hello {
     std::uint64_t magic;
@@ -45,6 +50,8 @@ enum class FrameKind : std::uint32_t {
     pull = 5,
     credit = 6,
     cancelled = 7,
+    departed = 8,
+    leaving = 9,
 };
 
 struct FrameHeader {
@@ -89,6 +96,10 @@ inline constexpr bool is_sensible(const FrameHeader &header) {
     case FrameKind::cancel:
     case FrameKind::cancelled:
         return header.id != 0;
+    case FrameKind::departed:
+        return header.bytes > 0;
+    case FrameKind::leaving:
+        return true;
     }
     return false;
 }

@@ -22,6 +22,17 @@ def test_what_is_given_back_leaves_nothing(ranks: int, mode: str, mpi_program: M
     mpirun("--ranks", mode, "-n", ranks, program, TIMES * duplicates, TIMES * 4_000, seconds=120 * TIMES)
 
 
+@pytest.mark.parametrize(("nodes", "ranks"), [("2,2", 4), ("1,1", 2)])
+def test_several_nodes_leave_nothing(
+    nodes: str, ranks: int, mpi_program: MpiProgram, mpirun: MpiRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The node that draws the number of a communicator is told when the members on other nodes have left."""
+    monkeypatch.setenv("VOLLEY_NODES", nodes)
+    mpirun("-n", ranks, mpi_program(FOLDER / "soak.cpp"), TIMES * 4000, TIMES * 1000, seconds=120 * TIMES)
+    monkeypatch.setenv("VOLLEY_ARENA_BYTES", str(16 << 20))  # fewer numbers than the program makes communicators
+    mpirun("-n", 2, mpi_program(FOLDER / "small.cpp"))
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_messages_left_behind_go_with_their_communicator(mode: str, mpi_program: MpiProgram, mpirun: MpiRun) -> None:
     """They are told about at the end."""

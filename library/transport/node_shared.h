@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What the ranks of a job share besides the launcher's records: the inboxes, and what they number in common. It is
+/// What the ranks of a node share besides the launcher's records: the inboxes, and what they number in common. It is
 /// plain data in the arena, zero at first; the first rank that comes makes it.
 #pragma once
 
@@ -29,18 +29,19 @@ struct alignas(cache_line) Inbox {
     }
 };
 
-struct alignas(cache_line) JobShared {
+struct alignas(cache_line) NodeShared {
     std::atomic<std::uint64_t> contexts;   ///< offset of a table (core/contexts.cpp); 0: nobody made it yet
     std::atomic<std::uint32_t> joined;     ///< ranks whose RankRecord says for good where they are
     std::atomic<std::uint64_t> world_area; ///< offset of MPI_COMM_WORLD's CollectiveArea; 0: nobody made it yet
     alignas(cache_line) std::atomic<std::uint32_t> finalising; ///< ranks that have entered MPI_Finalize
+    std::atomic<std::uint32_t> all_finalising;                 ///< 1: those of all other nodes have, too
 
     Inbox *inbox(int rank, int ranks) {
         std::size_t each = Inbox::footprint(static_cast<std::size_t>(ranks));
         return reinterpret_cast<Inbox *>(reinterpret_cast<char *>(this + 1) + static_cast<std::size_t>(rank) * each);
     }
     static constexpr std::size_t footprint(std::size_t ranks) {
-        return sizeof(JobShared) + ranks * Inbox::footprint(ranks);
+        return sizeof(NodeShared) + ranks * Inbox::footprint(ranks);
     }
 };
 

@@ -14,7 +14,7 @@ PREFIX := $(CURDIR)/build/prefix
 ARGS ?=
 # Tests at a time; more disturb each other's jobs of many ranks.
 WORKERS ?= 2
-C_SOURCES := $(wildcard laboratory/volley/tests/*.[ch] laboratory/volley/shims/*.c laboratory/volley/systems/*.c laboratory/volley/hosts/*.c) $(shell find library bench -name '*.h' -o -name '*.cpp')
+C_SOURCES := $(wildcard laboratory/volley/benchmarks/*.[ch] laboratory/volley/shims/*.c laboratory/volley/systems/*.c laboratory/volley/hosts/*.c) $(shell find library bench -name '*.h' -o -name '*.cpp')
 SOURCES := pyproject.toml CMakeLists.txt README.md \
   $(shell find abi include laboratory library -type f -not -name '*.pyc' -not -name '*_test.cpp' 2>/dev/null)
 
@@ -62,6 +62,7 @@ check: $(VENV)/.installed-tests
 	@$(VENV)/bin/clang-format --dry-run --Werror $(C_SOURCES)
 	$(VENV)/bin/python abi/generate_header.py --check
 	$(VENV)/bin/python tools/check_layers.py
+	$(VENV)/bin/python tools/check_rooms.py
 
 format: $(VENV)/.installed-tests
 	$(VENV)/bin/ruff check --fix

@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn
+
+Note = Callable[[str], None]
+"""Receives one short line about what is being done, for the progress display."""
 
 
 class Display(Protocol):

@@ -15,7 +15,7 @@ from pathlib import Path
 import polars as pl
 import psutil
 import pytest
-from volley.store import StudyFolder
+from volley.data.store import StudyFolder
 
 VOLLEY = (sys.executable, "-c", "from volley.cli import main; main()")
 SMALL = ("--systems", "mpich/shm", "--tests", "pingpong,barrier", "--sizes", "8,4Ki", "--quick")

@@ -14,7 +14,7 @@ import typer
 from volley.cli.console import output
 from volley.errors import EXIT_FAILED, UsageError
 from volley.hosts import cluster as emulated
-from volley.processes import ending_on_signals
+from volley.machine.processes import ending_on_signals
 
 Name = Annotated[str, typer.Option(help="Of the cluster, where there are several.")]
 

@@ -13,12 +13,11 @@ import polars as pl
 import typer
 from rich.table import Table
 
-from volley import compare as comparing
-from volley.analyse import launch_values
 from volley.cli.console import output
+from volley.compare import pairwise as comparing
+from volley.data.analyse import launch_values
+from volley.data.store import StudyFolder, reading, tests_of
 from volley.errors import EXIT_SLOWER, DataError, UsageError
-from volley.report_data import tests_of
-from volley.store import StudyFolder, reading
 
 EPILOG = """Examples:
 
@@ -108,7 +107,7 @@ def _finite(row: dict[str, object]) -> dict[str, object]:
     return {key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in row.items()}
 
 
-def _print(verdicts: list[comparing.Verdict], title: str, margin: float) -> None:
+def _print(verdicts: list[comparing.Comparison], title: str, margin: float) -> None:
     table = Table(title=f"Times {title}; SAME means within {margin:.0%}", title_justify="left")
     for column in ("system", "test", "sizes", "verdict", "time ratio", "interval", "p (Holm)", "launches"):
         justify: Literal["left", "right"] = "right" if column in ("time ratio", "p (Holm)", "launches") else "left"

@@ -13,7 +13,7 @@ from rich.markup import escape
 
 from volley.cli.console import output
 from volley.detect import Finding, Material, all_kinds, detect, read_material, read_older
-from volley.detect.words import blind_spots, sentences
+from volley.detect.finding_text import blind_spots, sentences
 from volley.errors import UsageError
 
 EPILOG = """Examples:

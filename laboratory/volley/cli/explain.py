@@ -18,8 +18,8 @@ from volley.cli.report import write_files
 from volley.cli.study import parse_duration
 from volley.errors import DataError
 from volley.explain.cause import causes
-from volley.explain.conduct import Plan, conduct, plan
-from volley.explain.words import lines
+from volley.explain.investigation import Investigation, investigate, prepare
+from volley.explain.verdict_text import lines
 from volley.progress import display_for
 
 EPILOG = """Examples:
@@ -52,11 +52,11 @@ def explaining(
     proven. UNEXPLAINED: no known cause fits, or those that did were ruled out. UNDECIDED: it did not show again.
     """
     console = Console(quiet=True) if as_json else output()
-    wanted = plan(data, system, test, kinds_in(kind), against, parse_duration(budget), parse_duration(each))
+    wanted = prepare(data, system, test, kinds_in(kind), against, parse_duration(budget), parse_duration(each))
     _announce(wanted, dry_run, console)
     try:
         with display_for(console, quiet or as_json) as display:
-            verdicts = conduct(wanted, display, dry_run)
+            verdicts = investigate(wanted, display, dry_run)
     except KeyboardInterrupt:
         console.print(
             f"interrupted: the verdicts reached so far are kept in {data}/explanation.json; "
@@ -76,7 +76,7 @@ def explaining(
         console.print(f"report: {wanted.folder.path}/report.html", soft_wrap=True, highlight=False)
 
 
-def _announce(wanted: Plan, dry_run: bool, console: Console) -> None:
+def _announce(wanted: Investigation, dry_run: bool, console: Console) -> None:
     count = len(wanted.groups)
     if wanted.why_not:
         console.print(f"[yellow]nothing is measured again[/]: {wanted.why_not}", soft_wrap=True, highlight=False)

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from volley.attach import find_rank, gdb_command
+from volley.debug.attach import find_rank, gdb_command
 
 EPILOG = "Example: [cyan]volley gdb 3[/], or [cyan]volley gdb 3 --batch bt[/] for its stack alone"
 

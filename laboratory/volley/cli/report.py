@@ -15,11 +15,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from volley.cli.console import output
+from volley.compare.summary import failures
+from volley.data.results import Study
+from volley.data.store import StudyFolder
 from volley.errors import DataError, VolleyError
-from volley.report_data import ReportData, gather
-from volley.results import Study
-from volley.store import StudyFolder
-from volley.summary import failures
+from volley.report.data import ReportData, gather
 from volley.units import format_time
 
 EPILOG = "Example: [cyan]volley report studies/2026-11-21-1200[/] writes report.html and plots/ there again"
@@ -49,7 +49,12 @@ def make_report(folder: StudyFolder, console: Console) -> None:
 
 def write_files(folder: StudyFolder, console: Console) -> ReportData:
     """Analyses, and writes everything a person looks at. Raises DataError if there is nothing."""
-    from volley import report as reporting  # with matplotlib: 0.3 s that no other command needs
+    # With matplotlib: 0.3 s that no other command needs.
+    from volley.report.network import write_pairs
+    from volley.report.octave import write_octave
+    from volley.report.page import write_report
+    from volley.report.plots import write_plots
+    from volley.report.verdicts import rows, write_pictures
 
     with console.status("analysing and drawing") if console.is_terminal else contextlib.nullcontext():
         data = gather(folder)
@@ -60,13 +65,13 @@ def write_files(folder: StudyFolder, console: Console) -> ReportData:
             )
         plots = folder.path / "plots"
         page = folder.path / "report.html"
-        odd = reporting.rows(folder.path, data.curves)
+        odd = rows(folder.path, data.curves)
         try:
-            reporting.write_report(data.study, data.curves, data.streams, data.summary, page, data.boxes, odd)
-            reporting.write_plots(data.study, data.curves, plots)
-            reporting.write_pairs(data.study, plots)
-            reporting.write_pictures(odd, plots)
-            reporting.write_octave(data.study, data.curves, plots)
+            write_report(data.study, data.curves, data.streams, data.summary, page, data.boxes, odd)
+            write_plots(data.study, data.curves, plots)
+            write_pairs(data.study, plots)
+            write_pictures(odd, plots)
+            write_octave(data.study, data.curves, plots)
         except OSError as problem:
             raise VolleyError(
                 f"cannot write {problem.filename or folder.path}: {problem.strerror or problem}",

@@ -14,12 +14,12 @@ from rich.table import Table
 
 from volley.cli.console import output
 from volley.cli.report import make_report
-from volley.detect.selftest import Result, evaluate
+from volley.data.store import StudyFolder
 from volley.errors import EXIT_FAILED
-from volley.explain.plant import Plant
-from volley.explain.selftest import PlantResult, choose, run
 from volley.progress import display_for
-from volley.store import StudyFolder
+from volley.selftest.plant import Plant
+from volley.selftest.planted import PlantResult, choose, run
+from volley.selftest.recall import Result, evaluate
 
 EPILOG = """Examples:
 

@@ -10,17 +10,17 @@ from typing import Annotated
 
 import typer
 
+from volley.benchmarks import Test, find_tests
 from volley.cli.console import output
 from volley.cli.report import make_report
+from volley.data.store import StudyFolder
 from volley.errors import UsageError, VolleyError
 from volley.hosts.choose import choose
-from volley.plan import Buffers, Options
+from volley.measure.plan import Buffers, Options
+from volley.measure.study import conduct, new_facts, options_of
 from volley.progress import display_for
 from volley.sizes import parse_sizes
-from volley.store import StudyFolder
-from volley.study import conduct, new_facts, options_of
 from volley.systems import System, default_systems, families, on_hosts, resolve
-from volley.tests import Test, find_tests
 
 QUICK_BUDGET_SECONDS = 215.0
 DEFAULT_BUDGET_SECONDS = 600.0

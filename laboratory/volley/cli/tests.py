@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from volley.benchmarks import all_tests
 from volley.cli.console import output
-from volley.tests import all_tests
 
 EPILOG = "Example: [cyan]volley tests[/], then [cyan]volley study --tests pingpong,late_receiver[/]"
 

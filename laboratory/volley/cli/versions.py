@@ -15,26 +15,26 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from volley.benchmarks import Test, find_tests
 from volley.cli.console import output
 from volley.cli.report import make_report
 from volley.cli.study import parse_duration, parse_ranks
-from volley.compare import launches_needed
+from volley.compare.pairwise import launches_needed
+from volley.compare.summary import failures
+from volley.compare.version_text import factor, heading, measured, sections
+from volley.compare.versions import Conclusions, Lineage, conclude, lineages
+from volley.data.results import SystemFacts
+from volley.data.store import StudyFolder
 from volley.errors import DataError, UsageError, VolleyError
-from volley.machine_facts import AFTERWARDS
-from volley.plan import Options
+from volley.machine.facts import AFTERWARDS
+from volley.measure.plan import Options
+from volley.measure.study import conduct, new_facts, options_of
 from volley.progress import display_for
-from volley.report_data import ReportData, gather
-from volley.results import SystemFacts
+from volley.report.data import ReportData, gather
 from volley.sizes import parse_sizes
-from volley.store import StudyFolder
-from volley.study import conduct, new_facts, options_of
-from volley.summary import failures
 from volley.systems import System, resolve
 from volley.systems.ranges import Chosen, choose_versions
-from volley.tests import Test, find_tests
 from volley.units import format_time
-from volley.version_words import factor, heading, measured, sections
-from volley.versions import Conclusions, Lineage, conclude, lineages
 
 EPILOG = """Examples:
 

@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from volley.data.results import Launch
 from volley.detect.shape import Shape
-from volley.results import Launch
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

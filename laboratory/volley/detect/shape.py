@@ -26,7 +26,7 @@ NEAR = 8
 
 
 @dataclass(frozen=True)
-class Spike:
+class Outlier:
     """Sizes first … last-1 (indices) off the curve by exp(effect)."""
 
     first: int
@@ -45,7 +45,7 @@ class Spike:
 
 
 @dataclass(frozen=True)
-class Jump(Spike):
+class Jump(Outlier):
     """A jump by exp(effect) between sizes first-1 and first; `last` is where the piece behind it ends."""
 
 
@@ -88,7 +88,7 @@ class Shape:
         return _line(self.sizes, self.levels, chosen)
 
     @cached_property
-    def _odd(self) -> tuple[tuple[str, Spike], ...]:
+    def _odd(self) -> tuple[tuple[str, Outlier], ...]:
         """Groups of outliers side by side, each with what it is: ``spike``, ``bump`` or ``end``."""
         found = []
         for piece in self.pieces:
@@ -117,11 +117,11 @@ class Shape:
         return groups
 
     @cached_property
-    def spikes(self) -> tuple[Spike, ...]:
+    def spikes(self) -> tuple[Outlier, ...]:
         """Sizes off the curve, within less than an octave."""
         return tuple(spike for kind, spike in self._odd if kind == "spike" and self._stands_out(spike))
 
-    def _stands_out(self, spike: Spike) -> bool:
+    def _stands_out(self, spike: Outlier) -> bool:
         """Whether the nearest sizes alone, too, show half of it: a bend that no line fits makes no spike.
 
         Where a piece begins with it, the sizes before are on the other side of a jump and tell nothing.
@@ -140,7 +140,7 @@ class Shape:
         local = float(np.median(self.levels.level[spike.first : spike.last] - np.log(between)))
         return bool(local * np.sign(spike.effect) >= 0.5 * abs(spike.effect))
 
-    def _spike(self, group: list[int], around: list[int]) -> Spike:
+    def _spike(self, group: list[int], around: list[int]) -> Outlier:
         line = self.line(around)
         base = np.log([line.at(self.sizes[i]) for i in group])
         effects = self.levels.level[group] - base
@@ -149,7 +149,7 @@ class Shape:
         error = float(np.hypot(self.levels.error[middle], line.log_error(self.sizes[middle])))
         each = self.levels.residuals[:, group] + effects
         agreement, launches = _agreement(np.nanmean(_known(each), axis=1), effect)
-        return Spike(group[0], group[-1] + 1, effect, error, float(self.levels.freedom[middle]), agreement, launches)
+        return Outlier(group[0], group[-1] + 1, effect, error, float(self.levels.freedom[middle]), agreement, launches)
 
     @cached_property
     def jumps(self) -> tuple[Jump, ...]:

@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from volley.data.imports.table import NAMES, STREAM, TIMES
+from volley.detect.build import build, imported_test
 from volley.detect.material import Material, StreamData
 from volley.errors import DataError
-from volley.imports.table import NAMES, STREAM, TIMES
 
 NUMBERS = ("ranks", "size", "launch", "rank", "repetition")
 
@@ -108,8 +109,6 @@ def _in_range(values: pl.Series, whole: bool) -> bool:
 
 def _samples(path: Path, frame: pl.DataFrame) -> Material:
     """Curves of a table of operations, or of one time per size."""
-    from volley.detect.read import build, imported_test
-
     meaning = {what: next((name for name in names if name in frame.columns), None) for what, names in NAMES.items()}
     time = next(name for name in TIMES if name in frame.columns)
     seconds = _number(frame, time, path, whole=False)

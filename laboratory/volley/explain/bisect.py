@@ -22,7 +22,7 @@ CLEAR = 0.5
 
 
 @dataclass(frozen=True)
-class Place:
+class NarrowedStep:
     """Where a step is: between `low` and `high`, which are neighbours if it was found to the byte."""
 
     low: int
@@ -54,7 +54,7 @@ def split(sizes: Sequence[int], log_ns: Sequence[float], low: int, high: int) ->
     return best[1], best[2]
 
 
-def locate(case: Case, edge: Edge) -> Place:
+def locate(case: Case, edge: Edge) -> NarrowedStep:
     """Narrows an edge to the byte, or as far as the step stays clear. Stops early, and says so, if time is up."""
     low, high = edge.low, edge.high
     expected = edge.sign * edge.expected
@@ -67,11 +67,11 @@ def locate(case: Case, edge: Edge) -> Place:
             if not _clear(found, expected):
                 found = _round(case, sizes, low, high, MORE_LAUNCHES)
         except TimeIsUp:
-            return Place(low, high, effect, False)
+            return NarrowedStep(low, high, effect, False)
         if found is None or not _clear(found, expected):
-            return Place(low, high, effect, False)
+            return NarrowedStep(low, high, effect, False)
         (low, high), effect = found
-    return Place(low, high, effect, effect != 0.0)
+    return NarrowedStep(low, high, effect, effect != 0.0)
 
 
 Round = tuple[tuple[int, int], float]

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from volley.benchmarks import Test, all_tests
 from volley.detect.finding import Finding
 from volley.explain.experiment import Arm, Bench, Measured, Surroundings
 from volley.explain.scene import Scene
 from volley.explain.symptom import Symptom
-from volley.plan import Buffers
+from volley.measure.plan import Buffers
 from volley.sizes import format_size
 from volley.systems import System, resolve
-from volley.tests import Test, all_tests
 from volley.units import format_ratio
 
 AS_FOUND = "as found"

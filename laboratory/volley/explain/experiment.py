@@ -19,18 +19,18 @@ from typing import Any
 
 import polars as pl
 
+from volley.benchmarks import Test
+from volley.data.results import Launch
+from volley.data.store import labelled
+from volley.detect.build import build
 from volley.detect.material import CurveData, Material
-from volley.detect.read import build
 from volley.hosts.base import Hosts
 from volley.hosts.this_machine import ThisMachine
-from volley.launcher import Launcher
-from volley.machine_facts import OTHERS
-from volley.plan import Buffers, Cell, Options
+from volley.machine.facts import OTHERS
+from volley.measure.launcher import Launcher
+from volley.measure.plan import Buffers, Cell, Options
 from volley.progress import Display
-from volley.results import Launch
-from volley.store import labelled
 from volley.systems import System
-from volley.tests import Test
 
 LAUNCHES = 5
 """Per arm: that all of one arm's values lie above all of the other's is chance once in 252 (rank sum, C(10, 5))."""
@@ -126,7 +126,7 @@ class Measured:
         ]
 
     def event_per_operation(self, event: str, size: int) -> float | None:
-        """What the processor counted (tests/volley_events.h) at a size per operation, of all ranks together.
+        """What the processor counted (benchmarks/volley_events.h) at a size per operation, of all ranks together.
 
         The middle launch's; None where the machine does not count it.
         """

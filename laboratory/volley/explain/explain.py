@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from volley.detect.finding import Finding
-from volley.detect.words import sentences
+from volley.detect.finding_text import sentences
 from volley.explain.bisect import locate
 from volley.explain.case import Case
 from volley.explain.cause import WORTH_A_WORD, Cause, Examination, Suspicion, causes

@@ -11,8 +11,7 @@ import threading
 from collections.abc import Iterator, Sequence
 
 from volley.errors import VolleyError
-from volley.processes import run
-from volley.systems.base import Command
+from volley.machine.processes import Command, run
 
 CLONE_NEWNET = 0x40000000  # <linux/sched.h>
 LIMIT_SECONDS = 10.0

@@ -10,8 +10,8 @@ import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from volley.machine_facts import OTHERS, busy_seconds
-from volley.results import Launch
+from volley.data.results import Launch
+from volley.machine.facts import OTHERS, busy_seconds
 
 WAITING = 0.05
 """Share of the time ranks wanted to run and had no core, from which on that may matter: on a quiet machine it is

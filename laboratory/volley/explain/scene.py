@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from volley.benchmarks import Test
+from volley.data.results import Launch, Study
 from volley.detect.finding import Finding
 from volley.detect.material import CurveData, Material
-from volley.results import Launch, Study
 from volley.systems import System
-from volley.tests import Test
 
 TCP_TRANSPORTS = ("tcp", "lamd")
 """Transports whose messages go through TCP sockets (LAM's daemons relay over Unix sockets on one host)."""

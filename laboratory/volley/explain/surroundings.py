@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
-from volley import control_groups
+from volley.machine import control_groups
 
 HIGHEST = -20
 LOOP = "while kill -0 $PPID; do :; done"

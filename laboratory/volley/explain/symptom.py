@@ -18,7 +18,7 @@ import numpy as np
 
 from volley.detect.finding import Finding
 from volley.detect.kinds.interruption import interruptions, log_factor, pooled_factor
-from volley.detect.kinds.rank_collapse import pairs, reference
+from volley.detect.kinds.rank_collapse import alltoall_messages, reference
 from volley.detect.kinds.stall import look
 from volley.detect.material import CurveData, Floats
 from volley.explain.experiment import Measured
@@ -437,7 +437,7 @@ class RankCollapse(Symptom):
         """Log of the ratio to what the smaller world's time promises `measured`'s world."""
         if self.small is None:
             return []
-        smaller = math.log(pairs(self.finding.ranks) / max(pairs(measured.arm.ranks), 1))
+        smaller = math.log(alltoall_messages(self.finding.ranks) / max(alltoall_messages(measured.arm.ranks), 1))
         rows = launch_rows(measured)
         return [float(np.mean([row[one] - self.reference[one] for one in row])) + smaller for row in rows if row]
 

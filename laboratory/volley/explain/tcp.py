@@ -12,14 +12,14 @@ from pathlib import Path
 
 import numpy as np
 
+from volley.benchmarks import Test
+from volley.data.results import Launch
 from volley.detect.finding import Finding
 from volley.detect.material import CurveData, Floats
 from volley.explain.experiment import Measured
 from volley.explain.scene import Scene
 from volley.explain.symptom import Edge, Symptom
-from volley.results import Launch
 from volley.systems.settings import PRELOAD, shim_library
-from volley.tests import Test
 
 DELAYED_ACKS = "TcpExt.DelayedACKs"
 TIMEOUTS = "TcpExt.TCPTimeouts"

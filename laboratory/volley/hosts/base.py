@@ -20,11 +20,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
-from volley import machine_facts, processes
+from volley.data.results import Launch, Warning
 from volley.errors import VolleyError
 from volley.hosts.observer import HostClock, HostLost, Observer, compile_observer
-from volley.results import Launch, Warning
-from volley.systems.base import Command, Note, Placement, User
+from volley.machine import facts as machine_facts
+from volley.machine import processes
+from volley.machine.processes import Command, User
+from volley.progress import Note
+from volley.systems.base import Placement
 
 T = TypeVar("T")
 

@@ -16,8 +16,7 @@ from volley.hosts.scratch import make_scratch
 from volley.hosts.slurm import Slurm
 from volley.hosts.ssh import Ssh
 from volley.hosts.this_machine import ThisMachine
-from volley.plan import Options
-from volley.systems.base import Note
+from volley.progress import Note
 
 ALLOCATION = "slurm"
 """As ``--hosts``: the hosts of the allocation this runs in."""
@@ -61,9 +60,9 @@ def from_spec(spec: str, ranks_per_host: int, interface: str) -> Hosts:
 
 
 @contextlib.contextmanager
-def opened(options: Options, note: Note) -> Iterator[Hosts]:
-    """The hosts of a study's options, ready to be launched on. Raises VolleyError if they are not to be had."""
-    hosts = from_spec(options.hosts, options.ranks_per_host, options.interface)
+def opened(spec: str, ranks_per_host: int, interface: str, note: Note) -> Iterator[Hosts]:
+    """The hosts of a study (from_spec), ready to be launched on. Raises VolleyError if they are not to be had."""
+    hosts = from_spec(spec, ranks_per_host, interface)
     scratch = make_scratch()
     try:
         with hosts.opened(scratch, note):

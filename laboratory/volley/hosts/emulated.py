@@ -9,11 +9,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from volley.data.results import Warning
 from volley.hosts.base import DeeperQueue, Hosts
 from volley.hosts.cluster import INTERFACE, Cluster, require_means, whole
-from volley.results import Warning
+from volley.machine.processes import User
 from volley.sizes import format_size
-from volley.systems.base import User
 
 DEEP_BYTES = 64 << 20
 """More than TCP has under way to one host: 6 MiB of window for each of ten senders (net.ipv4.tcp_rmem)."""

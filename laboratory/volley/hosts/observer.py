@@ -17,9 +17,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from volley import processes
 from volley.errors import VolleyError
-from volley.systems.base import Command, cache_folder
+from volley.machine import processes
+from volley.machine.cache import cache_folder
+from volley.machine.processes import Command
 
 SOURCE = Path(__file__).parent / "observer.c"
 ANSWER_SECONDS = 10.0

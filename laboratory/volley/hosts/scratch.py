@@ -8,7 +8,7 @@ import stat
 import tempfile
 from pathlib import Path
 
-from volley.processes import OWNER
+from volley.machine.processes import OWNER
 
 
 def make_scratch() -> Path:

@@ -14,10 +14,10 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from volley import processes
 from volley.errors import UsageError
 from volley.hosts.base import ANSWER_LIMIT_SECONDS, Hosts
-from volley.systems.base import Command
+from volley.machine import processes
+from volley.machine.processes import Command
 
 STEP = ("srun", "--overlap", "--nodes=1", "--ntasks=1", "--cpu-bind=none", "--mpi=none", "--unbuffered")
 """One task beside whatever else runs in the allocation, free to use all its cores."""

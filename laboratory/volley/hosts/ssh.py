@@ -8,8 +8,8 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from volley import processes
 from volley.hosts.base import Hosts
+from volley.machine import processes
 
 OPTIONS = ("-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-x")
 """Never ask for a password; do not wait for ever; no windows."""

@@ -9,10 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from volley import machine_facts, processes
+from volley.data.results import Launch
 from volley.hosts.base import Hosts, Observed
-from volley.results import Launch
-from volley.systems.base import Command, Note, Placement, User
+from volley.machine import facts as machine_facts
+from volley.machine import processes
+from volley.machine.processes import Command, User
+from volley.progress import Note
+from volley.systems.base import Placement
 
 
 class ThisMachine(Hosts):

@@ -13,8 +13,8 @@ from datetime import datetime
 from typing import Any
 
 from volley import units
+from volley.data.results import STATUSES, Curve, Launch, Point, Study
 from volley.report import style
-from volley.results import STATUSES, Curve, Launch, Point, Study
 
 GLANCE_SIZES = (1, 64, 1 << 10, 1 << 13, 1 << 16, 1 << 17, 1 << 20, 1 << 23)
 """Columns of the table at the top: small, around the usual limits, and large."""

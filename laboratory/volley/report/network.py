@@ -17,8 +17,8 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from volley import units
+from volley.data.results import Curve, Launch, Study
 from volley.report.payload import traffic_per_byte
-from volley.results import Curve, Launch, Study
 from volley.sizes import format_size
 
 WRITTEN_UP_TO = 16

@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from volley.data.results import Curve, Study
 from volley.report.payload import described_tests
-from volley.results import Curve, Study
 
 LONGEST_NAME = 63
 """MATLAB's namelengthmax: a longer script name cannot be run."""

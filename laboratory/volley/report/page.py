@@ -14,10 +14,10 @@ import jinja2
 from markupsafe import Markup
 
 from volley import units
+from volley.data.results import Curve, LaunchBox, Stream, Study
 from volley.report import facts, network, plots
 from volley.report.payload import as_json, described_tests, payload
 from volley.report.verdicts import SHOWN, Row
-from volley.results import Curve, LaunchBox, Stream, Study
 
 SCRIPTS = ("format", "state", "figure", "explorer", "streams", "boxes", "tables", "main")
 """Parts of the page's script, in the order in which they need each other."""

@@ -9,10 +9,10 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from volley.benchmarks import TRAFFIC
+from volley.data.results import Curve, LaunchBox, Stream, Study
 from volley.report import style
-from volley.results import Curve, LaunchBox, Stream, Study
 from volley.sizes import format_size
-from volley.tests import TRAFFIC
 
 MESSAGES_PER_STREAM = 4000
 """A picture of more cells cannot be told apart on a screen."""

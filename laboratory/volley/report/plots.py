@@ -15,9 +15,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullLocator
 
 from volley import units
+from volley.data.results import Curve, Study
 from volley.report import style
 from volley.report.payload import caches, described_tests, traffic_per_byte
-from volley.results import Curve, Study
 
 DOTS_PER_INCH = 110
 INK, MUTED, RULE = "#1d232b", "#5f6670", "#dfe3e8"

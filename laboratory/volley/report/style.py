@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from volley.results import SystemFacts
+from volley.data.results import SystemFacts
 
 MACHINE = "machine"
 """The system whose measurements are the machine's own: drawn as reference, not as a competitor."""

@@ -17,11 +17,11 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator
 
 from volley import units
+from volley.data.results import Curve
 from volley.detect import detect, read_material
-from volley.detect.words import sentences
-from volley.explain.conduct import load
+from volley.detect.finding_text import sentences
+from volley.explain.investigation import load
 from volley.report.plots import INK, MUTED, RULE, quiet_frame
-from volley.results import Curve
 
 ORDER = ("CONFIRMED", "SUSPECTED", "UNEXPLAINED", "UNDECIDED")
 SHOWN = 12

@@ -17,15 +17,15 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullLocator
 
 from volley import units
+from volley.compare.summary import failures
+from volley.compare.version_text import factor, heading, interval, measured, sections, share, times
+from volley.compare.versions import PATHOLOGICAL, Change, Conclusions, Lineage, Value
+from volley.data.results import LaunchBox
 from volley.report import facts, style
+from volley.report.data import ReportData
 from volley.report.page import inline_file, template_environment
 from volley.report.plots import DOTS_PER_INCH, INK, MUTED, RULE, quiet_frame
-from volley.report_data import ReportData
-from volley.results import LaunchBox
 from volley.sizes import format_size
-from volley.summary import failures
-from volley.version_words import factor, heading, interval, measured, sections, share, times
-from volley.versions import PATHOLOGICAL, Change, Conclusions, Lineage, Value
 
 MOST_PANELS = 12
 """Sizes in one picture."""

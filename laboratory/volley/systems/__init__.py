@@ -11,9 +11,10 @@ from typing import Any
 
 from volley.errors import UsageError
 from volley.systems import settings as setting
-from volley.systems.base import Command, Note, Placement, System, User
+from volley.systems.base import Placement, System
+from volley.systems.prefix import PrefixSystem
 
-__all__ = ["Command", "Note", "Placement", "System", "User", "default_systems", "families", "resolve"]
+__all__ = ["Placement", "System", "default_systems", "families", "on_hosts", "resolve"]
 
 
 @cache
@@ -41,11 +42,9 @@ def resolve(request: str) -> list[System]:
 
 
 def _resolve(request: str) -> list[System]:
-    from volley.systems.prefix import PrefixSystem
-
     if "=" in request and "==" not in request:
         name, _, where = request.partition("=")
-        return [PrefixSystem.named(name.strip(), Path(where.strip()).expanduser())]
+        return [PrefixSystem.named(name.strip(), Path(where.strip()).expanduser(), tuple(families()))]
     rest, _, transport = request.partition("/")
     family, _, version = rest.partition("==")
     kind = families().get(family)

@@ -10,37 +10,15 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Self
 
+from volley.machine.processes import Command
+from volley.progress import Note
 from volley.systems import settings as setting
-
-Note = Callable[[str], None]
-"""Receives one short line about what is being done, for the progress display."""
-
-
-@dataclass(frozen=True)
-class User:
-    """The account a system's processes run as, where it is not the caller's own."""
-
-    name: str
-    uid: int
-    gid: int
-    home: Path
-
-
-@dataclass(frozen=True)
-class Command:
-    """A process to start: its arguments, its whole environment, and whose it is (None: the caller's)."""
-
-    argv: tuple[str, ...]
-    environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
-    user: User | None = None
-    folder: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -203,14 +181,6 @@ class System(ABC):
     def describe(self) -> dict[str, str]:
         """Facts for the study: where it lives, how it is compiled. Extended by subclasses."""
         return {"prefix": str(self.prefix) if self.prefix else "", "compiler": " ".join(self.compiler())}
-
-
-def cache_folder() -> Path:
-    """The user's cache folder for Volley: ``$VOLLEY_CACHE``, else ``$XDG_CACHE_HOME/volley`` or ~/.cache."""
-    given = os.environ.get("VOLLEY_CACHE")
-    if given:
-        return Path(given)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "volley"
 
 
 def include_folder() -> Path:

@@ -7,10 +7,11 @@ import re
 import tempfile
 from pathlib import Path
 
-from volley import processes
 from volley.errors import VolleyError
+from volley.machine import processes
+from volley.machine.processes import Command
 from volley.systems import knobs
-from volley.systems.base import Command, System
+from volley.systems.base import System
 
 SOURCE = Path(__file__).with_suffix(".c")
 COMPILE_LIMIT_SECONDS = 60.0

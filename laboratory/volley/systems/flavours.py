@@ -16,9 +16,10 @@ from typing import ClassVar
 
 import psutil
 
+from volley.machine.environment import clean_environment
+from volley.machine.processes import Command
 from volley.systems import knobs
-from volley.systems.base import Command, Placement
-from volley.systems.environment import clean_environment
+from volley.systems.base import Placement
 
 AS_IT_COMES = "auto"
 """The transport that an MPI chooses itself, where the user named none."""

@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from volley import processes
 from volley.errors import SystemUnavailable, VolleyError
+from volley.machine import processes
+from volley.machine.environment import clean_environment
+from volley.machine.processes import Command
+from volley.progress import Note
 from volley.systems import flavours
-from volley.systems.base import Command, Note
-from volley.systems.environment import clean_environment
 from volley.systems.machine import require_c_compiler
 from volley.systems.mpiexec import MpiexecSystem
 

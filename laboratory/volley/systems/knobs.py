@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from volley import processes
 from volley.errors import VolleyError
-from volley.systems.base import Command
+from volley.machine import processes
+from volley.machine.processes import Command
 
 LIMIT_SECONDS = 20.0
 """ompi_info --all, the slowest of them, takes about one second."""

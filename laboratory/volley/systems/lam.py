@@ -18,12 +18,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
-from volley import processes
 from volley.errors import SystemUnavailable, VolleyError
+from volley.machine import processes
+from volley.machine.environment import clean_environment
+from volley.machine.processes import Command, User
+from volley.progress import Note
 from volley.systems import knobs
 from volley.systems import settings as setting
-from volley.systems.base import Command, Note, Placement, System, User
-from volley.systems.environment import clean_environment
+from volley.systems.base import Placement, System
 from volley.systems.machine import require_c_compiler
 
 TOOLS = ("mpicc.lam", "mpirun.lam", "lamboot", "lamhalt", "lamclean", "laminfo")

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import ClassVar
 
 from volley.errors import SystemUnavailable
+from volley.machine.environment import clean_environment
+from volley.machine.processes import Command
+from volley.progress import Note
 from volley.systems import settings as setting
-from volley.systems.base import Command, Note, Placement, System
-from volley.systems.environment import clean_environment
+from volley.systems.base import Placement, System
 
 
 def require_c_compiler() -> None:

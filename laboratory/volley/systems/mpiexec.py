@@ -11,9 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
+from volley.machine.processes import Command
 from volley.systems import control_variables, flavours
 from volley.systems import settings as setting
-from volley.systems.base import Command, Placement, System
+from volley.systems.base import Placement, System
 
 SHARED_MEMORY = Path("/dev/shm")
 SETTLED_SECONDS = 1.0

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 from volley.errors import SystemUnavailable
-from volley.systems.base import Note
+from volley.progress import Note
 from volley.systems.found import FoundSystem
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from pathlib import Path
 from typing import Self
 
@@ -23,15 +24,13 @@ class PrefixSystem(FoundSystem):
         self.label = label or self.family
 
     @classmethod
-    def named(cls, name: str, where: Path) -> Self:
-        """The system of ``NAME=WHERE``. Raises UsageError for a name or transport that cannot be."""
-        from volley.systems import families
-
-        if not re.fullmatch(r"[A-Za-z][\w.+-]*", name) or name in families():
+    def named(cls, name: str, where: Path, families: Collection[str]) -> Self:
+        """The system of ``NAME=WHERE``. Raises UsageError for a name (a family's own) or transport that cannot be."""
+        if not re.fullmatch(r"[A-Za-z][\w.+-]*", name) or name in families:
             raise UsageError(
                 f'"{name}" cannot be the name of a system of your own',
                 "take a letter, then letters, digits and . _ + -, and no family's name: "
-                + ", ".join(kind for kind in families() if kind != cls.family),
+                + ", ".join(kind for kind in families if kind != cls.family),
             )
         if not str(where).strip() or where == Path():
             raise UsageError(f'"{name}=" names no folder', f"write for example {name}=/opt/mpi")

@@ -17,6 +17,7 @@ from functools import cache
 from pathlib import Path
 
 from volley.errors import UsageError, VolleyError
+from volley.machine.processes import Command, run
 
 SHIMS = Path(__file__).parent.parent / "shims"
 COMPILE_LIMIT_SECONDS = 60.0
@@ -58,9 +59,6 @@ def shim_library(name: str) -> Path:
 
     Raises VolleyError with the compiler's words.
     """
-    from volley.processes import run
-    from volley.systems.base import Command
-
     source = shims()[name].read_bytes()
     folder = Path("/tmp") / f"volley-shims-{os.getuid()}"
     library = folder / f"{name}-{hashlib.sha256(source).hexdigest()[:16]}.so"

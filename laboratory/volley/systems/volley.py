@@ -14,8 +14,8 @@ from typing import ClassVar
 
 from volley import __version__
 from volley.errors import SystemUnavailable
+from volley.progress import Note
 from volley.systems import flavours
-from volley.systems.base import Note
 from volley.systems.found import FoundSystem
 
 REMEDY = (

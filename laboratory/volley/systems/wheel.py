@@ -17,9 +17,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from volley import processes
 from volley.errors import SystemUnavailable, UsageError
-from volley.systems.base import Command, Note, cache_folder
+from volley.machine import processes
+from volley.machine.cache import cache_folder
+from volley.machine.processes import Command
+from volley.progress import Note
 from volley.systems.machine import require_c_compiler
 from volley.systems.mpiexec import MpiexecSystem
 

@@ -6,7 +6,7 @@ import pytest
 from volley.detect import Finding, Material, detect
 from volley.detect.material import CurveData
 from volley.detect.pairs import partners
-from volley.detect.synthetic import Setting, draft
+from volley.selftest.synthetic import Conditions, draft
 from volley.sizes import powers_of_two, with_neighbours
 
 
@@ -16,7 +16,7 @@ def halves(number: int) -> tuple[Material, Material]:
     launches, noise, offset = (
         float(random.choice(any_of)) for any_of in ([6, 10, 20], [0.01, 0.04, 0.1], [0.01, 0.15])
     )
-    setting = Setting(int(launches), 20, noise, offset, neighbours=bool(random.integers(2)))
+    setting = Conditions(int(launches), 20, noise, offset, neighbours=bool(random.integers(2)))
     curve = draft(random, setting).times()
     dealt = random.permutation(setting.launches)
     parts = np.sort(dealt[: setting.launches // 2]), np.sort(dealt[setting.launches // 2 :])

@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from volley.data.results import Launch, Study
+from volley.data.store import StudyFolder
 from volley.detect import detect, read_material
-from volley.detect.synthetic import MAKERS
 from volley.errors import DataError, UsageError
-from volley.rank_files import SCHEMA
-from volley.results import Launch, Study
-from volley.store import StudyFolder
+from volley.measure.rank_files import SCHEMA
+from volley.selftest.synthetic import MAKERS
 
 HEADING = "system,test,size_bytes,launch,repetition,seconds\n"
 
@@ -136,7 +136,7 @@ def study(folder: Path, launches: int, operations: int) -> StudyFolder:
     """A study with test `sendrecv` (slowest of two ranks), a step beyond 4096 bytes, and one frozen launch."""
     from dataclasses import asdict
 
-    from volley.tests import find_tests
+    from volley.benchmarks import find_tests
 
     facts = Study(title="made", tests=[asdict(test) for test in find_tests("sendrecv")])
     made = StudyFolder.create(folder, facts)

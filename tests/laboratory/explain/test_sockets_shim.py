@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from volley.explain.plant import planted
 from volley.explain.tcp import planted_sockets, reporting
-from volley.machine_facts import congestion_controls
+from volley.machine.facts import congestion_controls
+from volley.selftest.plant import planted
 from volley.systems import resolve
 from volley.systems.settings import shim_library
 

@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from volley import control_groups
 from volley.explain import surroundings
 from volley.explain.surroundings import affinity, busy, cpu_quota, no_cpu_quota, priority, why_not
+from volley.machine import control_groups
 from volley.systems.settings import shim_library
 
 refused_quota = why_not(cpu_quota(0.5))

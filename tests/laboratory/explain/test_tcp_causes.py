@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from volley.benchmarks import all_tests
+from volley.data.results import Launch, Study
 from volley.detect import Finding
 from volley.detect.material import CurveData, Material, Series
 from volley.explain.case import Contrast
@@ -21,9 +23,7 @@ from volley.explain.causes.retransmission_timeout import _agrees as losses_agree
 from volley.explain.causes.socket_buffers import SocketBuffers
 from volley.explain.experiment import Arm, Measured
 from volley.explain.scene import Scene
-from volley.results import Launch, Study
 from volley.systems import resolve
-from volley.tests import all_tests
 
 SIZES = (64, 1024, 16384, 65536, 262144, 1048576)
 LAUNCHES = (1, 2, 3, 4, 5)

@@ -99,8 +99,8 @@ def test_one_way_times_are_right_within_the_bound_though_clocks_are_hours_apart(
 
 
 def test_spans_that_clocks_cannot_tell_are_left_out_and_said() -> None:
-    from volley.launcher import drop_uncertain_spans
-    from volley.rank_files import SCHEMA, LaunchFiles
+    from volley.measure.launcher import drop_uncertain_spans
+    from volley.measure.rank_files import SCHEMA, LaunchFiles
 
     rows = [
         ("-", rank, 8, repetition, 1000 * repetition, 100.0 * (1 + 9 * repetition))

@@ -13,8 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from volley.report import LaunchBox, Stream, write_octave, write_plots, write_report
-from volley.results import Cell, Curve, Launch, Point, Study, SystemFacts, Warning
+from volley.data.results import CellFacts, Curve, Launch, LaunchBox, Point, Stream, Study, SystemFacts, Warning
+from volley.report.octave import write_octave
+from volley.report.page import write_report
+from volley.report.plots import write_plots
 from volley.sizes import powers_of_two, with_neighbours
 
 LAUNCHES = 8
@@ -264,7 +266,7 @@ def synthetic(tests: tuple[str, ...] = tuple(TESTS)) -> Synthetic:
     study.tests = [test_description(name) for name in tests]
     study.launches = synthetic_launches()
     study.cells = [
-        Cell(system, name, TESTS[name][1], LAUNCHES, "precise" if at % 3 else "budget", 0.011 + 0.01 * (at % 4))
+        CellFacts(system, name, TESTS[name][1], LAUNCHES, "precise" if at % 3 else "budget", 0.011 + 0.01 * (at % 4))
         for name in tests
         for at, system in enumerate(("machine",) if name in ("tcp", "ceilings") else SYSTEMS)
     ]

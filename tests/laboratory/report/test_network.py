@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from volley.data.results import Launch, Study
 from volley.report.network import pairs_of, write_pairs
-from volley.results import Launch, Study
 
 
 def said(first: int, second: int, ns: float) -> dict[str, Any]:

@@ -17,8 +17,9 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from synthetic_study import Synthetic, point, synthetic
-from volley.report import write_octave, write_plots
-from volley.results import Curve, Study
+from volley.data.results import Curve, Study
+from volley.report.octave import write_octave
+from volley.report.plots import write_plots
 
 OCTAVE = shutil.which("octave")
 

@@ -28,11 +28,11 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from synthetic_study import Synthetic, point, synthetic
-from volley.report import LaunchBox, Stream, write_report
+from volley.data.results import Curve, Launch, LaunchBox, Stream, Study, SystemFacts, Warning
 from volley.report.facts import glance, late_receivers
+from volley.report.page import write_report
 from volley.report.payload import as_json, described_tests, payload, traffic_per_byte
 from volley.report.style import FAMILIES, facts_of, looks
-from volley.results import Curve, Launch, Study, SystemFacts, Warning
 from volley.units import format_rate, format_ratio, format_time, log_ticks, short, size_ticks, tick_size
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chromium-browser")

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from volley import processes
 from volley.errors import SystemUnavailable
-from volley.systems import Command, System, resolve
+from volley.machine import processes
+from volley.machine.processes import Command
+from volley.systems import System, resolve
 
 from .support import LIMIT_SECONDS
 

@@ -7,8 +7,8 @@ import contextlib
 import uuid
 from pathlib import Path
 
-from volley import processes
-from volley.processes import Outcome
+from volley.machine import processes
+from volley.machine.processes import Outcome
 from volley.systems import System
 
 LIMIT_SECONDS = 60.0

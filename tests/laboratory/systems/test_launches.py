@@ -9,8 +9,8 @@ from pathlib import Path
 
 import psutil
 import pytest
-from volley import processes
 from volley.errors import SystemUnavailable
+from volley.machine import processes
 from volley.systems import System, control_variables, resolve
 
 from .support import freeze_and_go_on, greet

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from volley import machine_facts
+from volley.benchmarks import all_tests
 from volley.explain.causes.late_wake_up import asleep_ns
 from volley.explain.experiment import Arm, Bench, Measured
+from volley.machine import facts as machine_facts
 from volley.progress import Silent
 from volley.systems import System
-from volley.tests import all_tests
 
 Ready = Callable[[str], System]
 SIZES = (8, 2048)

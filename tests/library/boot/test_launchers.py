@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 from volley.errors import SystemUnavailable
+from volley.machine.cache import cache_folder
 from volley.systems import resolve
-from volley.systems.base import cache_folder
 
 from ..conftest import MODES, MpiProgram
 

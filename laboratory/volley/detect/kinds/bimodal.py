@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from volley.detect.finding import Finding
-from volley.detect.kinds.within_launch import AGREEING, MOST_OPERATIONS, Place, runs
+from volley.detect.kinds.within_launch import AGREEING, MOST_OPERATIONS, SizeEvidence, runs
 from volley.detect.material import CurveData, Floats, Material
 from volley.detect.registry import Detector, Search
 from volley.units import format_time
@@ -23,7 +23,7 @@ TROUGH_P = 1e-3
 
 
 @dataclass(frozen=True)
-class Modes:
+class TwoModes:
     """Two groups of operations."""
 
     fast_ns: float
@@ -46,7 +46,7 @@ class BimodalDetector(Detector):
         return Search(found, places)
 
 
-def modes(launches: list[Floats]) -> tuple[float, float, tuple[Modes, ...]] | None:
+def modes(launches: list[Floats]) -> tuple[float, float, tuple[TwoModes, ...]] | None:
     """(distance as log ratio, p, modes) of one size's operations, or None.
 
     Launches are put together after each one's mean is taken off, so that launches which merely differ make
@@ -99,17 +99,17 @@ def _trough(ordered: Floats, fast: float, slow: float) -> tuple[int, int]:
     return held[0], min(held[1:])
 
 
-def _modes(raw: Floats, centred: Floats, fast: float, slow: float) -> Modes | None:
+def _modes(raw: Floats, centred: Floats, fast: float, slow: float) -> TwoModes | None:
     """One launch's own two groups; None if it does not show them."""
     trough, lower = _trough(np.sort(centred), fast, slow)
     above = centred > (fast + slow) / 2
     share = float(above.mean())
     if not LEAST_SHARE / 2 <= share <= 1 - LEAST_SHARE / 2 or trough > lower:
         return None
-    return Modes(math.exp(float(np.median(raw[~above]))), math.exp(float(np.median(raw[above]))), share)
+    return TwoModes(math.exp(float(np.median(raw[~above]))), math.exp(float(np.median(raw[above]))), share)
 
 
-def _finding(curve: CurveData, run: list[Place[Modes]]) -> Finding:
+def _finding(curve: CurveData, run: list[SizeEvidence[TwoModes]]) -> Finding:
     every = [one for place in run for one in place.details]
     apart = np.array([math.log(one.slow_ns / one.fast_ns) for one in every])
     low, high = np.quantile(apart, [0.025, 0.975])

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from volley.detect.finding import Finding
-from volley.detect.kinds.within_launch import Place, most_agree, runs
+from volley.detect.kinds.within_launch import SizeEvidence, most_agree, runs
 from volley.detect.material import CurveData, Floats, Material
 from volley.detect.registry import Detector, Search
 from volley.units import format_time
@@ -73,7 +73,7 @@ def trend(times_ns: Floats) -> tuple[float, float, Trend] | None:
     return effect, p_value, Trend(math.exp(blocks[:2].mean()), math.exp(blocks[-2:].mean()), tau)
 
 
-def _finding(curve: CurveData, run: list[Place[Trend]]) -> Finding:
+def _finding(curve: CurveData, run: list[SizeEvidence[Trend]]) -> Finding:
     effects = np.array([math.log(one.last_ns / one.first_ns) for place in run for one in place.details])
     low, high = np.quantile(effects, [0.025, 0.975])
     example = run[0].details[0]

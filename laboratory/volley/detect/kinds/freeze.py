@@ -7,12 +7,12 @@ import math
 import re
 from collections import Counter
 
+from volley.data.results import Launch
 from volley.detect.finding import Finding
 from volley.detect.kinds.collapse import stretches
 from volley.detect.material import CurveData, Material
 from volley.detect.registry import Detector, Search
 from volley.detect.statistics import interval
-from volley.results import Launch
 from volley.units import format_time
 
 EXPLODED = math.log(10)

@@ -38,14 +38,14 @@ class RankCollapseDetector(Detector):
         return Search(found, places)
 
 
-def pairs(ranks: int) -> int:
+def alltoall_messages(ranks: int) -> int:
     """Messages of an all-to-all: no common operation's traffic grows faster with the ranks."""
     return ranks * (ranks - 1)
 
 
 def reference(small: CurveData, large: CurveData) -> dict[int, float]:
     """Size → log of the most that `large` should take there, by `small`'s time and the growth of all-to-all traffic."""
-    growth = math.log(pairs(large.ranks) / pairs(small.ranks))
+    growth = math.log(alltoall_messages(large.ranks) / alltoall_messages(small.ranks))
     level = np.nanmedian(small.log_ns, axis=0)
     common = set(large.sizes.tolist())
     return {int(size): float(one) + growth for size, one in zip(small.sizes, level, strict=True) if size in common}
@@ -64,7 +64,7 @@ def _look(small: CurveData, large: CurveData) -> Finding | None:
         return None
     index = at[int(np.nanargmax(np.nanmedian(beyond, axis=0)))]
     size = int(large.sizes[index])
-    before = math.exp(expected[size]) * pairs(small.ranks) / pairs(large.ranks)
+    before = math.exp(expected[size]) * alltoall_messages(small.ranks) / alltoall_messages(large.ranks)
     return Finding(
         "rank collapse",
         large.system,
@@ -78,7 +78,7 @@ def _look(small: CurveData, large: CurveData) -> Finding | None:
         evidence={
             "says": f"with {large.ranks} ranks an operation takes {format_time(math.exp(_level(large, index)))}, with "
             f"{small.ranks} ranks {format_time(before)} (at {size:,} B); all-to-all traffic would explain "
-            f"{pairs(large.ranks) / pairs(small.ranks):.0f} times the time",
+            f"{alltoall_messages(large.ranks) / alltoall_messages(small.ranks):.0f} times the time",
             "ranks_before": small.ranks,
             "launches": len(each),
         },

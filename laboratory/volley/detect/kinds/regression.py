@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from volley.compare import BANDS, shift_interval
+from volley.compare.pairwise import BANDS, shift_interval
 from volley.detect.finding import Finding
 from volley.detect.material import CurveData, Floats, Integers, Material
 from volley.detect.pairs import pairs
@@ -27,7 +27,7 @@ MOST_STEADY = 3
 
 
 @dataclass(frozen=True)
-class Contest:
+class VersionBand:
     """Both versions' launches in one band: mean log time of the sizes both have."""
 
     new: CurveData
@@ -61,7 +61,7 @@ def _bands(curve: CurveData) -> list[tuple[int, int]]:
     return [(0, 1 << 62)] + ([(low, high) for _, low, high in BANDS] if len(curve.sizes) > 1 else [])
 
 
-def _contest(new: CurveData, old: CurveData, low: int, high: int) -> Contest | None:
+def _contest(new: CurveData, old: CurveData, low: int, high: int) -> VersionBand | None:
     """Launches of both that measured most sizes both have in the band; None if there are too few."""
     sizes = np.intersect1d(new.sizes, old.sizes)
     sizes = sizes[(sizes >= low) & (sizes <= high)]
@@ -80,10 +80,10 @@ def _contest(new: CurveData, old: CurveData, low: int, high: int) -> Contest | N
     if min(map(len, means)) < FEWEST_LAUNCHES:
         return None
     shifts = np.nanmedian(tables[0][:, complete], axis=0) - np.nanmedian(tables[1][:, complete], axis=0)
-    return Contest(new, old, sizes[complete], means[0], means[1], shifts)
+    return VersionBand(new, old, sizes[complete], means[0], means[1], shifts)
 
 
-def _p_value(one: Contest) -> float:
+def _p_value(one: VersionBand) -> float:
     """One-sided, of no slowdown: Student's t of the difference of launch means, its variance never below what
     ORDINARY for FREEDOM launches and the launches' own make together (moderated; Smyth 2004)."""
     from scipy.stats import t
@@ -98,7 +98,7 @@ def _p_value(one: Contest) -> float:
     return float(t.sf(distance, freedom if noisy else freedom + FREEDOM))
 
 
-def _slower(contests: list[Contest]) -> list[Finding]:
+def _slower(contests: list[VersionBand]) -> list[Finding]:
     """The whole curve if every size is slower; otherwise the bands that are."""
     found = []
     for one in contests:
@@ -111,21 +111,21 @@ def _slower(contests: list[Contest]) -> list[Finding]:
     return [_finding(*pair, contests[0]) for pair in found if pair[0] is not contests[0]]
 
 
-def _apart(one: Contest) -> bool:
+def _apart(one: VersionBand) -> bool:
     """Few launches must not overlap; of many, the median must lie beyond the others' upper quartile."""
     if min(len(one.now), len(one.before)) <= 5:
         return float(one.now.min()) > float(one.before.max())
     return float(np.median(one.now)) > float(np.quantile(one.before, 0.75))
 
 
-def _steady(whole: Contest, first: int, last: int) -> list[int]:
+def _steady(whole: VersionBand, first: int, last: int) -> list[int]:
     """The nearest sizes outside of these that take what they took."""
     outside = (whole.sizes < first) | (whole.sizes > last)
     sizes = whole.sizes[outside & (np.abs(whole.shifts) <= LEAST / 2)].tolist()
     return sorted(sorted(sizes, key=lambda size: max(first / max(size, 1), size / max(last, 1)))[:MOST_STEADY])
 
 
-def _finding(one: Contest, effect: float, whole: Contest) -> Finding:
+def _finding(one: VersionBand, effect: float, whole: VersionBand) -> Finding:
     _, low, high, coverage = shift_interval(one.now.tolist(), one.before.tolist())
     slower = one.sizes[one.shifts > effect / 2]
     first, last = (int(slower[0]), int(slower[-1])) if len(slower) else (int(one.sizes[0]), int(one.sizes[-1]))

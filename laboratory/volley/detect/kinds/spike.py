@@ -8,7 +8,7 @@ import math
 from volley.detect.finding import Finding
 from volley.detect.material import CurveData, Material
 from volley.detect.registry import Detector, Search
-from volley.detect.shape import Spike
+from volley.detect.shape import Outlier
 from volley.detect.statistics import SMALLEST_EFFECT, interval
 from volley.units import format_time
 
@@ -36,7 +36,7 @@ class SpikeDetector(Detector):
         return Search(found, sum(len(curve.sizes) for curve in material.curves))
 
 
-def _finding(curve: CurveData, spike: Spike) -> Finding:
+def _finding(curve: CurveData, spike: Outlier) -> Finding:
     level = curve.shape.levels.level[spike.first : spike.last]
     odd = float(level[abs(level - level.mean()).argmin()])
     expected = math.exp(odd - spike.effect)

@@ -15,7 +15,7 @@ from volley.detect.kinds.step import steps
 from volley.detect.material import CurveData, Floats, Integers, Material
 from volley.detect.pairs import pairs
 from volley.detect.registry import Detector, Search
-from volley.detect.shape import Spike
+from volley.detect.shape import Outlier
 from volley.detect.statistics import FALSE_DISCOVERIES, interval, robust_spread
 from volley.sizes import format_size
 
@@ -42,7 +42,7 @@ class Feature:
     size_from: int
     size_to: int
     effect: float
-    found: Spike
+    found: Outlier
 
 
 class StructureChangeDetector(Detector):

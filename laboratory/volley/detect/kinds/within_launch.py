@@ -25,7 +25,7 @@ MOST_RUNS = 2
 
 
 @dataclass(frozen=True)
-class Place(Generic[T]):
+class SizeEvidence(Generic[T]):
     """A size at which launches agree."""
 
     index: int
@@ -39,11 +39,11 @@ class Place(Generic[T]):
     details: tuple[T, ...]
 
 
-Verdict = tuple[float, float, tuple[T, ...]]
-Look = Callable[[list[Floats]], "Verdict[T] | None"]
+Seen = tuple[float, float, tuple[T, ...]]
+Look = Callable[[list[Floats]], "Seen[T] | None"]
 
 
-def runs(curve: CurveData, look: Look[T]) -> list[list[Place[T]]]:
+def runs(curve: CurveData, look: Look[T]) -> list[list[SizeEvidence[T]]]:
     """Runs of neighbouring sizes that show it in one direction. A gap of two sizes is bridged.
 
     `look` gets all launches' operations of one size in their order, and gives (effect as log ratio, p-value,
@@ -52,13 +52,13 @@ def runs(curve: CurveData, look: Look[T]) -> list[list[Place[T]]]:
     by_size: dict[int, list[Floats]] = {}
     for series in curve.series:
         by_size.setdefault(series.size, []).append(series.times_ns)
-    found: list[list[Place[T]]] = []
+    found: list[list[SizeEvidence[T]]] = []
     for index, size in enumerate(curve.sizes.tolist()):
         seen = look(by_size[size]) if size in by_size else None
         if seen is None:
             continue
         effect, p_value, details = seen
-        place = Place(index, size, len(by_size[size]), effect, p_value, details)
+        place = SizeEvidence(index, size, len(by_size[size]), effect, p_value, details)
         near = bool(found) and place.index - found[-1][-1].index <= BRIDGED
         if near and math.copysign(1, effect) == math.copysign(1, found[-1][-1].effect):
             found[-1].append(place)
@@ -67,14 +67,14 @@ def runs(curve: CurveData, look: Look[T]) -> list[list[Place[T]]]:
     return found if len(found) <= MOST_RUNS else [_whole(found)]
 
 
-def _whole(found: list[list[Place[T]]]) -> list[Place[T]]:
+def _whole(found: list[list[SizeEvidence[T]]]) -> list[SizeEvidence[T]]:
     """Here and there over a curve: told once, in the direction most sizes have."""
     every = [place for run in found for place in run]
     sign = 1 if sum(place.effect > 0 for place in every) * 2 >= len(every) else -1
     return [place for place in every if place.effect * sign > 0]
 
 
-def most_agree(seen: list[tuple[float, float, T] | None]) -> Verdict[T] | None:
+def most_agree(seen: list[tuple[float, float, T] | None]) -> Seen[T] | None:
     """Launches looked at one by one: those of the usual direction, if they are AGREEING of all."""
     known = [one for one in seen if one is not None]
     if not known:

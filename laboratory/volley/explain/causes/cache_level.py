@@ -16,13 +16,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from volley.benchmarks import TRAFFIC_PER_RANK
 from volley.detect.finding import Finding
 from volley.explain.case import Case, Contrast
 from volley.explain.cause import Cause, Examination, Suspicion
 from volley.explain.scene import Scene
 from volley.explain.symptom import PerByte, edge_of
 from volley.sizes import format_size
-from volley.tests import TRAFFIC_PER_RANK
 
 COPIES = (1, 2, 3, 4)
 """Halves of what one rank needs (a source and a target) that an operation keeps in use: the other rank's, too, and
@@ -30,7 +30,7 @@ what the MPI has between."""
 TESTS = ("pingpong", "sendrecv", "allgather", "allreduce", "alltoall", "bcast", "reduce", "reduce_scatter", "scan")
 """Those that know the variant "cold:BYTES"."""
 MISSES = {"first_level_misses": "first-level", "last_level_misses": "last-level"}
-"""Events of tests/volley_events.h, and the cache they are of."""
+"""Events of benchmarks/volley_events.h, and the cache they are of."""
 LARGER = 16
 """Times the cache: what messages are spread over. With four times a level-2 cache of 2 MiB, small messages still find a
 part of theirs in it (Intel MPI's Sendrecv: 128 ns per KiB at 330 KB, 160 at 4 MiB; from 16 times on 229 and 229)."""

@@ -8,13 +8,13 @@ time than the quota allowed them.
 
 from __future__ import annotations
 
-from volley import control_groups
 from volley.detect.finding import Finding
 from volley.explain.case import Case
 from volley.explain.cause import Cause, Examination, Suspicion, not_shown
 from volley.explain.occupancy import THROTTLED, Occupancy, occupancy, timely
 from volley.explain.scene import Scene
 from volley.explain.surroundings import no_cpu_quota, why_not
+from volley.machine import control_groups
 
 MORE = 1.2
 """Without a limit that mattered, ranks use this many times the CPU time at least."""

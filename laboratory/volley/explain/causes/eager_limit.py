@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from volley.benchmarks import all_tests
 from volley.detect.finding import Finding
 from volley.explain.case import Case, Contrast
 from volley.explain.cause import Cause, Examination, Suspicion, not_shown
@@ -23,7 +24,6 @@ from volley.explain.experiment import Arm
 from volley.explain.scene import Scene
 from volley.explain.symptom import Edge, edge_of
 from volley.sizes import format_size
-from volley.tests import all_tests
 
 HEADER = 256
 """Bytes by which a limit on a message may lie below the buffer or packet that a setting names."""

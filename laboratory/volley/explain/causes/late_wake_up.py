@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from volley.data.results import Launch
 from volley.detect.finding import Finding
 from volley.detect.kinds.stall import LATE, Stalls, look
 from volley.detect.material import StreamData
@@ -26,7 +27,6 @@ from volley.explain.case import STAYED, Case
 from volley.explain.cause import Cause, Examination, Suspicion, not_shown
 from volley.explain.experiment import Measured
 from volley.explain.scene import Scene
-from volley.results import Launch
 from volley.systems.flavours import LOST_WAKE_UPS
 from volley.units import format_time
 

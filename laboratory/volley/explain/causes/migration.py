@@ -15,6 +15,7 @@ from statistics import correlation
 
 import numpy as np
 
+from volley.data.results import Launch
 from volley.detect.finding import Finding
 from volley.explain.case import Case
 from volley.explain.cause import Cause, Examination, Suspicion, not_shown
@@ -22,8 +23,7 @@ from volley.explain.experiment import Arm
 from volley.explain.occupancy import FALLEN, Occupancy, occupancy, switches_per_operation, timely
 from volley.explain.scene import Scene
 from volley.explain.surroundings import affinity, reachable_cpus
-from volley.machine_facts import usable_cpus
-from volley.results import Launch
+from volley.machine.facts import usable_cpus
 from volley.units import format_ratio
 
 MOVING = 2.0

@@ -21,7 +21,7 @@ from volley.explain.experiment import Measured
 from volley.explain.occupancy import occupancy, timely
 from volley.explain.scene import Scene
 from volley.explain.surroundings import affinity, reachable_cpus
-from volley.machine_facts import usable_cpus
+from volley.machine.facts import usable_cpus
 from volley.units import format_ratio
 
 FEWER = 0.2

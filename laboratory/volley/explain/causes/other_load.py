@@ -17,7 +17,7 @@ from volley.explain.experiment import Arm
 from volley.explain.occupancy import OTHERS_BUSY, THROTTLED, Occupancy, occupancy, timely
 from volley.explain.scene import Scene
 from volley.explain.surroundings import affinity, idle_cpus, priority, why_not
-from volley.machine_facts import idle_load
+from volley.machine.facts import idle_load
 
 DAEMON_SAYS = "LAM's ranks are started by its daemon and inherit nothing from who starts them, so this was not tried."
 

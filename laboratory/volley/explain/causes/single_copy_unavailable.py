@@ -12,12 +12,12 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from volley.benchmarks import all_tests
 from volley.detect.finding import Finding
 from volley.explain.case import Case
 from volley.explain.cause import Cause, Examination, Suspicion
 from volley.explain.experiment import Measured
 from volley.explain.scene import Scene
-from volley.tests import all_tests
 
 LARGE = 2048
 """Bytes below which no MPI reads from the other process."""

@@ -37,7 +37,7 @@ LAUNCHES = 5
 
 
 @dataclass(frozen=True)
-class Buffers:
+class BufferContrast:
     """Two arms, and what TCP_INFO said of their connections."""
 
     contrast: Contrast
@@ -77,7 +77,7 @@ class SocketBuffers(Cause):
         ]
         if knobs:
             said = ", ".join(f"{name} is {value:,}" for name, value in knobs[:3])
-            return Suspicion(0.6, (f"Buffers have a fixed size: the setting {said}.",))
+            return Suspicion(0.6, (f"BufferContrast have a fixed size: the setting {said}.",))
         return Suspicion(0.3, ("The messages go through TCP sockets, whose buffers may have a fixed size.",))
 
     def examine(self, suspicion: Suspicion, case: Case) -> Examination:
@@ -122,19 +122,19 @@ def _limited(finding: Finding, scene: Scene, low: int, high: int) -> float | Non
     return float(sum(one["receive_window_limited_us"] + one["send_buffer_limited_us"] for one in facts) / busy)
 
 
-def _compare(case: Case, symptom: Symptom, words: str, name: str) -> Buffers:
+def _compare(case: Case, symptom: Symptom, words: str, name: str) -> BufferContrast:
     """As found and with the sockets set so, both with all connections reported."""
     with reporting() as before, reporting() as after:
         arms = [_arm(case, symptom, "as found", before.words), _arm(case, symptom, name, f"{words}+{after.words}")]
         found, changed = case.bench.run(arms, LAUNCHES)
-        return Buffers(case.compare(found, changed, symptom), before.read(), after.read())
+        return BufferContrast(case.compare(found, changed, symptom), before.read(), after.read())
 
 
 def _arm(case: Case, symptom: Symptom, name: str, words: str) -> Arm:
     return case.arm(name, sockets(words), sizes=symptom.sizes)
 
 
-def _agrees(both: Buffers) -> bool | None:
+def _agrees(both: BufferContrast) -> bool | None:
     """Limited before, hardly any more after, by buffers that are now larger; None if that cannot be told apart."""
     grew = both.changed.send_buffer > both.found.send_buffer or both.changed.receive_buffer > both.found.receive_buffer
     if not grew or both.found.share < UNLIMITED:
@@ -142,7 +142,7 @@ def _agrees(both: Buffers) -> bool | None:
     return True if both.found.share >= LIMITED and both.changed.share <= LIMITED_LEFT * both.found.share else None
 
 
-def _figures(both: Buffers) -> dict[str, object]:
+def _figures(both: BufferContrast) -> dict[str, object]:
     return {
         **both.contrast.figures(),
         "limited_share": round(both.found.share, 3),
@@ -154,7 +154,7 @@ def _figures(both: Buffers) -> dict[str, object]:
     }
 
 
-def _counted(both: Buffers) -> str:
+def _counted(both: BufferContrast) -> str:
     return (
         f"Connections waited for window or send buffer {both.found.share:.0%} of their busy time as found (send buffer "
         f"{both.found.send_buffer:,}, receive buffer {both.found.receive_buffer:,} bytes), {both.changed.share:.0%} "

@@ -21,7 +21,7 @@ from volley.explain.case import Case
 from volley.explain.cause import Cause, Examination, Suspicion, not_shown
 from volley.explain.scene import Scene
 from volley.explain.symptom import PerByte, edge_of
-from volley.systems.environment import clean_environment
+from volley.machine.environment import clean_environment
 
 TUNABLE = "glibc.cpu.x86_non_temporal_threshold"
 OUT_OF_REACH = 0xFFFFFFFFFFFFFFF

@@ -14,7 +14,7 @@ PREFIX := $(CURDIR)/build/prefix
 ARGS ?=
 # Tests at a time; more disturb each other's jobs of many ranks.
 WORKERS ?= 2
-C_SOURCES := $(wildcard laboratory/volley/benchmarks/*.[ch] laboratory/volley/shims/*.c laboratory/volley/systems/*.c laboratory/volley/hosts/*.c) $(shell find library bench -name '*.h' -o -name '*.cpp')
+C_SOURCES := $(wildcard laboratory/volley/benchmarks/*.[ch] tests/laboratory/made_up/*.c laboratory/volley/shims/*.c laboratory/volley/systems/*.c laboratory/volley/hosts/*.c) $(shell find library bench -name '*.h' -o -name '*.cpp')
 SOURCES := pyproject.toml CMakeLists.txt README.md \
   $(shell find abi include laboratory library -type f -not -name '*.pyc' -not -name '*_test.cpp' 2>/dev/null)
 
@@ -60,6 +60,7 @@ check: $(VENV)/.installed-tests
 	$(VENV)/bin/ruff format --check
 	$(VENV)/bin/mypy
 	@$(VENV)/bin/clang-format --dry-run --Werror $(C_SOURCES)
+	$(VENV)/bin/biome check --error-on-warnings
 	$(VENV)/bin/python abi/generate_header.py --check
 	$(VENV)/bin/python tools/check_layers.py
 	$(VENV)/bin/python tools/check_rooms.py
@@ -68,6 +69,7 @@ format: $(VENV)/.installed-tests
 	$(VENV)/bin/ruff check --fix
 	$(VENV)/bin/ruff format
 	$(VENV)/bin/clang-format -i $(C_SOURCES)
+	$(VENV)/bin/biome check --write
 
 clean:
 	rm -rf $(VENV) build

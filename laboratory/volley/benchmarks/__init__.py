@@ -27,6 +27,19 @@ OPERATIONS = ("rank 0", "rank 1", "slowest rank", "span")
 first rank's start to the last rank's end, on the host's common clock.
 """
 
+PATTERNS = {
+    "messages": "single messages between two ranks, one after the other",
+    "collective": "one collective operation, whose algorithm an MPI chooses",
+    "stream": "messages one way, as fast as they go",
+    "many": "many ranks' messages at once",
+    "start": "how programs start",
+    "probe": "how an MPI behaves, not how fast it is",
+    "sockets": "TCP sockets without any MPI",
+    "machine": "memory and cores without any MPI",
+    "": "not known: the test is of somebody else's program",
+}
+"""What goes on between the ranks of a test."""
+
 TRAFFIC: dict[str, Callable[[int, int], float]] = {
     "none": lambda size, ranks: 0,
     "one message": lambda size, ranks: size,
@@ -53,6 +66,10 @@ class Test:
     """World sizes to measure; 0 stands for "as many as there are cores"."""
     sizes: str = "0"
     """As parse_sizes reads them. "0": the test has no size."""
+    pattern: str = ""
+    """A name of PATTERNS."""
+    cold: bool = False
+    """Whether it knows the variant ``cold:BYTES``: each message from and to another place of so many bytes."""
     needs_mpi: bool = True
     axis: str = "size"
     """What the curve's x is: ``size`` (bytes) or ``ranks``."""
@@ -108,7 +125,8 @@ def read_test(file: Path) -> Test:
     unknown = set(said) - {field.name for field in fields(Test)}
     if unknown:
         raise DataError(f"{file}: unknown in its volley-test comment: {', '.join(sorted(unknown))}")
-    for name, known in (("operation", OPERATIONS), ("traffic", TRAFFIC), ("buffers", TRAFFIC_PER_RANK)):
+    words = {"operation": OPERATIONS, "traffic": TRAFFIC, "buffers": TRAFFIC_PER_RANK, "pattern": PATTERNS}
+    for name, known in words.items():
         if said.get(name) is not None and said[name] not in known:
             raise DataError(f'{file}: {name} = "{said[name]}" is none of {", ".join(known)}')
     for name in ("ranks", "variants"):

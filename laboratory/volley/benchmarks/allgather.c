@@ -3,6 +3,8 @@
 title = "Allgather"
 summary = "Every rank gets every rank's message; the size is that of one rank's."
 source = "Intel MPI Benchmarks and OSU micro-benchmarks: Allgather"
+pattern = "collective"
+cold = true
 ranks = [2, 4]
 sizes = "1..1Mi"
 operation = "span"

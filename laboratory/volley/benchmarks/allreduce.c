@@ -3,6 +3,8 @@
 title = "Allreduce"
 summary = "All ranks' messages are combined (exclusive or of bytes), and every rank gets the result."
 source = "Intel MPI Benchmarks and OSU micro-benchmarks: Allreduce"
+pattern = "collective"
+cold = true
 ranks = [2, 4]
 sizes = "1..4Mi,30,300,3000,30000,300000,3000000"
 operation = "span"

@@ -3,6 +3,8 @@
 title = "Alltoall"
 summary = "Every rank has a slice for every rank; the size is that of one slice."
 source = "all2all.c (2005), option 3: Alltoall, slices to 16 MiB, rates in total and per node"
+pattern = "collective"
+cold = true
 ranks = [2, 4]
 sizes = "1..16Mi"
 operation = "span"

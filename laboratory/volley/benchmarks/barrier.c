@@ -3,6 +3,7 @@
 title = "Barrier"
 summary = "All ranks start together; the time until the last has left MPI_Barrier."
 source = "Intel MPI Benchmarks and OSU micro-benchmarks: Barrier"
+pattern = "collective"
 ranks = [2, 4]
 sizes = "0"
 operation = "span"

@@ -3,6 +3,8 @@
 title = "Bcast"
 summary = "Rank 0's message reaches every rank."
 source = "Intel MPI Benchmarks and OSU micro-benchmarks: Bcast"
+pattern = "collective"
+cold = true
 ranks = [2, 4]
 sizes = "1..4Mi"
 operation = "span"

@@ -3,6 +3,7 @@
 title = "Bisection"
 summary = "Every rank of one half exchanges messages with its partner in the other half, all pairs at once, both ways."
 source = "Effective bisection bandwidth (Hoefler, Schneider, Lumsdaine 2008), with one fixed pairing"
+pattern = "many"
 ranks = [0]
 sizes = "1..4Mi"
 operation = "slowest rank"

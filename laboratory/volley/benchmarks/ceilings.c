@@ -4,6 +4,7 @@ title = "Ceilings"
 summary = "What cores and memory allow: a cache line's way to another core, bare one-copy and two-core ping-pongs."
 source = "NetPIPE's memcpy module; Lockless MPI's benchmark page: L1, L2 and memory as the limits"
 needs_mpi = false
+pattern = "machine"
 ranks = [2]
 sizes = "1..16Mi"
 operation = "rank 0"

@@ -3,6 +3,7 @@
 title = "Hello"
 summary = "Every rank exchanges a message with every other: is every pair intact, and how long does the round take?"
 source = "all2all.c (2005), option 1: Hello, network integrity"
+pattern = "many"
 ranks = [2, 4]
 sizes = "8,1Ki,128Ki"
 operation = "slowest rank"

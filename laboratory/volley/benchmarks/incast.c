@@ -3,6 +3,7 @@
 title = "Incast"
 summary = "All ranks send to rank 0 at once; the size is that of one message."
 source = "The collapse of an alltoall on a switch with short queues (all2all.c, 2005), at its barest"
+pattern = "many"
 ranks = [0]
 sizes = "1,64,1Ki,4Ki,8Ki,16Ki,32Ki,64Ki,128Ki,256Ki,1Mi,4Mi"
 traffic = "all to one"

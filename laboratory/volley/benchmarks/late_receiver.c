@@ -3,6 +3,7 @@
 title = "Late receiver"
 summary = "How long MPI_Send stands while the receiver computes outside MPI; up to which size, to the byte, it returns."
 source = "Lockless MPI's and LAM's pages time receivers that poll; programs compute, and no known benchmark sees it"
+pattern = "probe"
 ranks = [2]
 sizes = "8Mi"
 operation = "rank 0"

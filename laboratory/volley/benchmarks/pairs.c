@@ -3,6 +3,7 @@
 title = "Every pair"
 summary = "Ping-pong between every two ranks, one pair at a time: who is slow to whom? An operation is a round of all."
 source = "The rings and hellos of 1999 and 2005 name a bad link only by what they cannot do"
+pattern = "many"
 ranks = [0]
 sizes = "8,64Ki"
 traffic = "all pairs"

@@ -3,6 +3,7 @@
 title = "A peer's memory"
 summary = "Rank 0 reads rank 1's memory by process_vm_readv, as MPIs do: is it allowed, how long does it take?"
 source = "Cross memory attach (Yeoh, 2012): single copies of MPICH, Open MPI and Intel MPI; refused in many containers"
+pattern = "probe"
 ranks = [2]
 sizes = "4Ki..8Mi"
 operation = "rank 0"

@@ -3,6 +3,8 @@
 title = "Ping-pong"
 summary = "Two ranks send one message back and forth; half the round trip is the time of one message."
 source = "LAM/MPI on Linux 2.2.x, its MPI test program (1999): 1 byte to 8 MB"
+pattern = "messages"
+cold = true
 ranks = [2]
 sizes = "1..8Mi"
 operation = "rank 0"

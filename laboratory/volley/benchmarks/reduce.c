@@ -3,6 +3,8 @@
 title = "Reduce"
 summary = "All ranks' messages are combined (exclusive or of bytes) into one at rank 0."
 source = "12 versions of MVAPICH2, MPI_Reduce at 30 B to 3 MB, 30 launches of 100 repetitions (2016)"
+pattern = "collective"
+cold = true
 ranks = [2, 4]
 sizes = "1..4Mi,30,300,3000,30000,300000,3000000"
 operation = "span"

@@ -3,6 +3,8 @@
 title = "Reduce_scatter"
 summary = "All ranks' vectors are combined (exclusive or of bytes); each rank gets its slice, whose size this is."
 source = "Intel MPI Benchmarks and OSU micro-benchmarks: Reduce_scatter"
+pattern = "collective"
+cold = true
 ranks = [2, 4]
 sizes = "1..1Mi"
 operation = "span"

@@ -3,6 +3,7 @@
 title = "Ring"
 summary = "One message is passed round all ranks; the time is that of the whole round, the rate counts every hop."
 source = "all2all.c (2005), option 2: Ring"
+pattern = "messages"
 ranks = [2, 4]
 sizes = "1..1Mi"
 operation = "rank 0"

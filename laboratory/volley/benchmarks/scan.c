@@ -3,6 +3,8 @@
 title = "Scan"
 summary = "Rank r gets the combination (exclusive or of bytes) of the messages of ranks 0 to r."
 source = "Intel MPI Benchmarks: Scan"
+pattern = "collective"
+cold = true
 ranks = [2, 4]
 sizes = "1..1Mi"
 operation = "span"

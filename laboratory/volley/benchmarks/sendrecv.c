@@ -3,6 +3,8 @@
 title = "Sendrecv"
 summary = "Two ranks exchange messages with MPI_Sendrecv, both directions at once; bandwidth counts both."
 source = "Lockless MPI, its benchmark page: local Sendrecv bandwidth by message size"
+pattern = "messages"
+cold = true
 ranks = [2]
 sizes = "1..8Mi"
 operation = "slowest rank"

@@ -3,6 +3,7 @@
 title = "Stream to a receiver that computes"
 summary = "Rank 0 sends one way; rank 1 computes before each receive: a message should take no longer than that."
 source = "A lost wake-up in Volley's own library (2026): 2 ms a message where the receiver computes 50 us"
+pattern = "probe"
 ranks = [2]
 sizes = "8,256,2048,4096,16384,65536"
 operation = "rank 1"

@@ -3,6 +3,7 @@
 title = "Startup"
 summary = "From the launcher's start to main(), to the return of MPI_Init, and to the end of the first barrier."
 source = "OSU micro-benchmarks: osu_init, osu_hello; here with the launcher's own time"
+pattern = "start"
 ranks = [1, 2, 4, 8]
 axis = "ranks"
 operation = "slowest rank"

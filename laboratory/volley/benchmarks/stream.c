@@ -3,6 +3,7 @@
 title = "Stream of small messages"
 summary = "Rank 0 sends many small messages one way; every message leaves a time stamp on both sides."
 source = "Linux 2.2.2 TCP delays every 41st small packet (Loncaric, 1999): limits at 93, 125 and 509 bytes"
+pattern = "stream"
 ranks = [2]
 sizes = "1,8,16,64,93,94,125,126,128,256,509,510,512,1024,2048,4096"
 operation = "rank 1"

@@ -4,6 +4,7 @@ title = "TCP ping-pong"
 summary = "The ping-pong on bare sockets over loopback: header and body by write twice or writev once, with options."
 source = "LAM/MPI on Linux 2.2.x, its TCP test program (1999): read/write against readv/writev"
 needs_mpi = false
+pattern = "sockets"
 ranks = [2]
 sizes = "1,4,16,64,256,1Ki,2Ki,4Ki,16Ki,32Ki,64Ki,128Ki,256Ki,1Mi,4Mi,8Mi"
 operation = "rank 0"

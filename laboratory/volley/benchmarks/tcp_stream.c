@@ -4,6 +4,7 @@ title = "TCP stream of small messages"
 summary = "The stream on bare sockets over loopback; every message leaves a time stamp on both sides."
 source = "Linux 2.2.2 TCP delays every 41st small packet (Loncaric, 1999), measured by a modified NetPIPE on sockets"
 needs_mpi = false
+pattern = "sockets"
 ranks = [2]
 sizes = "1,8,16,64,93,94,125,126,128,256,509,510,512,1024,2048,4096"
 operation = "rank 1"

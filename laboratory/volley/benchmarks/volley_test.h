@@ -13,7 +13,7 @@
  *
  * Each rank leaves FOLDER/rank-R.samples (pairs of uint64 start and duration, in ticks) and
  * FOLDER/rank-R.jsonl (facts: clock, blocks of samples, mismatches, anything volley_fact() says).
- * The laboratory reads both (laboratory/volley/rank_files.py is the other side of this format).
+ * The laboratory reads both (laboratory/volley/measure/rank_files.py is the other side of this format).
  *
  * Timing: one clock read costs some ten nanoseconds; a chained test (the end of one operation is the
  * start of the next) pays one read per operation. What recording costs is measured in every launch and

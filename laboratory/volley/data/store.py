@@ -20,7 +20,7 @@ from typing import Any
 
 import polars as pl
 
-from volley.benchmarks import Test
+from volley.benchmarks import Test, all_tests
 from volley.data.results import FORMAT, Launch, Study, from_dictionary, to_dictionary
 from volley.errors import DataError, UsageError, VolleyError
 
@@ -233,6 +233,9 @@ def tests_of(study: Study) -> dict[str, Test]:
     found = {}
     for said in study.tests:
         lists_as_tuples = {name: tuple(value) if isinstance(value, list) else value for name, value in said.items()}
+        today = all_tests().get(str(said.get("name")))
+        if today is not None:  # what studies of older versions do not say
+            lists_as_tuples = {"pattern": today.pattern, "cold": today.cold} | lists_as_tuples
         test = from_dictionary(Test, lists_as_tuples)
         found[test.name] = test
     return found

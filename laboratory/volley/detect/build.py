@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from volley.benchmarks import Test
+from volley.benchmarks import Test, all_tests
 from volley.data import analyse
 from volley.data.analyse import CURVE_KEY, LAUNCH_KEY
 from volley.detect.material import CurveData, Floats, Material, Series, StreamData
@@ -20,12 +20,14 @@ FEWEST_MESSAGES = 100
 
 def imported_test(name: str, ranked: bool = True) -> Test:
     """A test as files of others state it: times as they are, of the slowest rank where ranks are given."""
-    stream = name == "stream" or name.endswith("_stream")
+    known = all_tests().get(name)
+    stream = known.stamps if known else name.endswith("_stream")
     return Test(
         name=name,
         title=name,
         summary="",
         source="imported",
+        pattern=known.pattern if known else "",
         ranks=(),
         operation="rank 0" if not ranked else "rank 1" if stream else "slowest rank",
         statistic="mean" if stream else "median",

@@ -8,14 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from volley.benchmarks import Test
+from volley.benchmarks import Test, all_tests
 from volley.data.results import Launch, Study
 from volley.detect.finding import Finding
 from volley.detect.material import CurveData, Material
-from volley.systems import System
-
-TCP_TRANSPORTS = ("tcp", "lamd")
-"""Transports whose messages go through TCP sockets (LAM's daemons relay over Unix sockets on one host)."""
+from volley.systems import System, traits_of
+from volley.systems.traits import Traits
 
 
 @dataclass
@@ -78,9 +76,25 @@ class Scene:
             return system.transport
         return finding.system.partition("@")[0].partition("/")[2]
 
+    def pattern(self, name: str) -> str:
+        """What goes on between the ranks of a test (benchmarks.PATTERNS); '' for one that nobody knows."""
+        test = self.tests.get(name) or all_tests().get(name)
+        return test.pattern if test else ""
+
+    def cold(self, name: str) -> bool:
+        """Whether a test can send messages that are in no cache."""
+        test = self.tests.get(name) or all_tests().get(name)
+        return test is not None and test.cold
+
+    def traits(self, name: str) -> Traits:
+        """What is known of the MPI of a system, also of one that is not there now."""
+        system = self.systems.get(name)
+        return system.traits if system is not None else traits_of(re.split("==|/|@", name, maxsplit=1)[0])
+
     def uses_tcp(self, finding: Finding) -> bool:
-        """Whether its messages go through TCP sockets: by the name of the test or of the transport."""
-        return finding.test.startswith("tcp") or self.transport(finding) in TCP_TRANSPORTS
+        """Whether its messages go through TCP sockets: the test's own, or those of the transport."""
+        own = self.pattern(finding.test) == "sockets"
+        return own or self.transport(finding) in self.traits(finding.system).sockets
 
     def knobs(self, system: str) -> dict[str, str]:
         """What the MPI reported of its own settings when the study was made."""

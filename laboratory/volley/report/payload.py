@@ -56,7 +56,7 @@ def described_tests(
     boxes: Iterable[LaunchBox] = (),
 ) -> dict[str, dict[str, Any]]:
     """Each test's description; for tests the study does not describe (imported data), its name alone."""
-    wanted = ("title", "summary", "source", "axis", "operation", "scale", "statistic", "traffic", "ranks")
+    wanted = ("title", "summary", "source", "axis", "operation", "scale", "statistic", "traffic", "ranks", "pattern")
     found = {
         str(test["name"]): {key: test[key] for key in wanted if key in test} for test in study.tests if "name" in test
     }
@@ -69,7 +69,7 @@ def described_tests(
         test.setdefault("axis", "size")
         test.setdefault("traffic", "none")
         test["ranks"] = list(test.get("ranks", ()))
-        test["point_to_point"] = test["ranks"] == [2] and test["axis"] == "size" and name != "ceilings"
+        test["point_to_point"] = test["ranks"] == [2] and test["axis"] == "size" and test.get("pattern") != "machine"
     return found
 
 

@@ -64,7 +64,8 @@ def preview(study: Study, curves: Sequence[Curve], test: str) -> bytes:
 
 def ceilings(curves: Sequence[Curve]) -> list[Curve]:
     """What the machine can do without any MPI: reference lines in point-to-point plots."""
-    return [curve for curve in curves if curve.system == style.MACHINE and curve.test == "ceilings" and curve.points]
+    own = [curve for curve in curves if curve.system == style.MACHINE and curve.test == style.CEILINGS_TEST]
+    return [curve for curve in own if curve.points]
 
 
 def _file_part(name: str) -> str:

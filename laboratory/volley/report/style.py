@@ -12,10 +12,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from volley.data.results import SystemFacts
+from volley.systems import traits_of
 
 MACHINE = "machine"
 """The system whose measurements are the machine's own: drawn as reference, not as a competitor."""
 
+CEILINGS_TEST = "ceilings"
+"""The test that measures memory and cores alone: its curves are references in pictures of others."""
 CEILINGS = {
     "line": "a cache line from core to core",
     "pingpong1": "ping-pong, one core copies",
@@ -24,14 +27,6 @@ CEILINGS = {
 }
 """Variants of the test `ceilings`, in words."""
 
-FAMILIES = {
-    "volley": ("#aa3377", "#e27fb5"),
-    "mpich": ("#0072b2", "#5ab4f0"),
-    "openmpi": ("#d55e00", "#ff8b45"),
-    "intel": ("#b8860b", "#f0c040"),
-    "lam": ("#009e73", "#35c99b"),
-    MACHINE: ("#5f6670", "#aeb6c0"),
-}
 OTHERS = (
     ("#56a0d3", "#8cc8f5"),
     ("#882255", "#d77fae"),
@@ -42,18 +37,8 @@ OTHERS = (
 )
 """For families nobody gave a colour, in the order in which they are met."""
 
-DASHES = {
-    "tcp": "dash",
-    "c2c": "dash",
-    "net": "dash",
-    "lamd": "dot",
-    "ofi": "dashdot",
-    "ucx": "longdash",
-    "cma": "longdashdot",
-    "auto": "longdashdot",
-    "process": "dash",
-}
-"""Transport → dash, in plotly's words. Shared memory, and whatever is not named here, is solid."""
+DASHES = {"tcp": "dash", "ofi": "dashdot", "ucx": "longdash", "cma": "longdashdot", "auto": "longdashdot"}
+"""Transport → dash, in plotly's words, whatever the MPI. Its own transports a system names itself (Traits.dashes)."""
 
 _NAME = re.compile(r"(?P<family>[^=/]+)(?:==(?P<version>[^/]*))?(?:/(?P<transport>.*))?", re.DOTALL)
 
@@ -85,15 +70,16 @@ def looks(systems: Iterable[SystemFacts]) -> dict[str, Look]:
         seen = versions.setdefault(facts.family, [])
         if facts.version not in seen:
             seen.append(facts.version)
-    others = [family for family in versions if family not in FAMILIES]
+    others = [family for family in versions if traits_of(family).colours is None]
     found = {}
     for facts in systems:
-        pair = FAMILIES.get(facts.family) or OTHERS[others.index(facts.family) % len(OTHERS)]
+        traits = traits_of(facts.family)
+        pair = traits.colours or OTHERS[others.index(facts.family) % len(OTHERS)]
         ordered = sorted(versions[facts.family], key=_version_key)
         age = len(ordered) - 1 - ordered.index(facts.version)
         pale = 0.6 * age / max(1, len(ordered) - 1)
         light, dark = (_mixed(pair[0], "#ffffff", pale), _mixed(pair[1], "#000000", pale))
-        found[facts.name] = Look(light, dark, DASHES.get(facts.transport, "solid"))
+        found[facts.name] = Look(light, dark, traits.dashes.get(facts.transport, DASHES.get(facts.transport, "solid")))
     return found
 
 

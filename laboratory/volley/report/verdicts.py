@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator
 
 from volley import units
+from volley.benchmarks import all_tests
 from volley.data.results import Curve
 from volley.detect import detect, read_material
 from volley.detect.finding_text import sentences
@@ -130,7 +131,7 @@ def _draw_curves(axes: Any, one: Mapping[str, Any], curves: Sequence[Mapping[str
     axes.yaxis.set_major_formatter(lambda value, _: units.format_time(value))
     axes.minorticks_off()
     axes.axvline(max(one["size_from"], 0.5), color=RULE, linewidth=1, zorder=0)
-    axes.set_xlabel("bytes" if one["test"] != "startup" else "ranks", color=MUTED, fontsize=8)
+    axes.set_xlabel(_axis(one["test"]), color=MUTED, fontsize=8)
     axes.legend(frameon=False, fontsize=7.5, labelcolor=INK)
     quiet_frame(axes)
 
@@ -181,3 +182,9 @@ def write_pictures(odd: Sequence[Row], plots: Path) -> None:
         old.unlink()
     for number, row in enumerate((row for row in odd if row.picture), 1):
         (plots / f"verdict-{number}.svg").write_bytes(base64.b64decode(row.picture))
+
+
+def _axis(test: str) -> str:
+    """What the curves of a test go over."""
+    known = all_tests().get(test)
+    return "ranks" if known is not None and known.axis == "ranks" else "bytes"

@@ -13,8 +13,9 @@ from volley.errors import UsageError
 from volley.systems import settings as setting
 from volley.systems.base import Placement, System
 from volley.systems.prefix import PrefixSystem
+from volley.systems.traits import Traits
 
-__all__ = ["Placement", "System", "default_systems", "families", "on_hosts", "resolve"]
+__all__ = ["Placement", "System", "default_systems", "families", "on_hosts", "resolve", "traits_of"]
 
 
 @cache
@@ -83,3 +84,9 @@ def default_systems() -> list[System]:
         if kind.by_default
         for transport in kind.default_transports
     ]
+
+
+def traits_of(family: str) -> Traits:
+    """What is known of a family by its name; of one that is not known, nothing."""
+    kind = families().get(family)
+    return kind.known_traits if kind is not None else Traits()

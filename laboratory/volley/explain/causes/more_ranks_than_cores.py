@@ -9,7 +9,6 @@ cores. Where a test needs its ranks, the MPI's own setting for yielding is tried
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from statistics import median
@@ -26,12 +25,6 @@ from volley.units import format_ratio
 
 FEWER = 0.2
 """Context switches per operation have fallen if at most this share of them is left."""
-YIELDING: Mapping[str, Mapping[str, str]] = {
-    "openmpi": {"OMPI_MCA_mpi_yield_when_idle": "1"},
-    "intel": {"I_MPI_THREAD_YIELD": "2"},
-}
-"""Per family, what makes ranks that wait give their core away. MPICH has no such setting at run time; Volley and LAM
-do it by themselves. Open MPI 5 yields by itself where its launcher knows that it oversubscribes."""
 
 
 class MoreRanksThanCores(Cause):
@@ -70,7 +63,7 @@ class MoreRanksThanCores(Cause):
 def _fewer_ranks(case: Case, cores: int) -> Examination:
     arms = [case.arm(), case.arm(f"{cores} ranks on {cores} cores", ranks=cores)]
     few = usable_cpus()[: max(1, cores * cores // case.arm().ranks)]
-    inheriting = case.system.family != "lam"
+    inheriting = not case.system.traits.inherits_nothing
     if inheriting:
         name = f"{cores} ranks on {len(few)} {'core' if len(few) == 1 else 'cores'}"
         arms.append(case.arm(name, ranks=cores, pin=False, surroundings=partial(affinity, few)))
@@ -106,8 +99,8 @@ def _shows_again(case: Case, crowded: list[Measured], said: list[str]) -> bool |
 
 
 def _yielding(case: Case) -> Examination:
-    setting = YIELDING.get(case.system.family)
-    if setting is None:
+    setting = case.system.traits.yielding
+    if not setting:
         said = "The test needs these ranks, this machine has no more cores, and this MPI has no setting for yielding."
         return Examination(None, None, (said,), _remedy(case))
     words = ", ".join(f"{name}={value}" for name, value in setting.items())
@@ -121,11 +114,7 @@ def _yielding(case: Case) -> Examination:
 
 
 def _remedy(case: Case) -> str:
-    tuned = {
-        "mpich": "MPICH has no setting for it at run time",
-        "openmpi": "with Open MPI set mpi_yield_when_idle=1",
-        "intel": "with Intel MPI set I_MPI_THREAD_YIELD=2 or I_MPI_WAIT_MODE=1",
-    }.get(case.system.family)
+    tuned = case.system.traits.yielding_advice
     return "start as many ranks as there are cores, or use an MPI whose ranks give their core away while they wait" + (
         f"; {tuned}" if tuned else ""
     )

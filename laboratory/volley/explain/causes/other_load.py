@@ -19,8 +19,6 @@ from volley.explain.scene import Scene
 from volley.explain.surroundings import affinity, idle_cpus, priority, why_not
 from volley.machine.facts import idle_load
 
-DAEMON_SAYS = "LAM's ranks are started by its daemon and inherit nothing from who starts them, so this was not tried."
-
 
 class OtherLoad(Cause):
     """Somebody else's programs run on our cores."""
@@ -51,8 +49,8 @@ class OtherLoad(Cause):
 
     def examine(self, suspicion: Suspicion, case: Case) -> Examination:
         """The same with priority over everybody else."""
-        if case.system.family == "lam":
-            return Examination(None, None, (DAEMON_SAYS,))
+        if why := case.system.traits.inherits_nothing:
+            return Examination(None, None, (f"{why}, so this was not tried.",))
         arm = _out_of_the_way(case)
         if isinstance(arm, str):
             return Examination(None, None, (arm,))

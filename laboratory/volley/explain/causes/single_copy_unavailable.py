@@ -39,7 +39,7 @@ class SingleCopyUnavailable(Cause):
         failed = finding.kind == "failure"
         if not failed and (finding.kind not in ("plateau", "collapse", "step", "regression") or finding.magnitude < 1):
             return None
-        if scene.uses_tcp(finding) or finding.test in ("late_receiver", "ceilings"):
+        if scene.uses_tcp(finding) or scene.pattern(finding.test) in ("probe", "machine"):
             return None
         if not failed and finding.size_to < LARGE:
             return None
@@ -68,9 +68,10 @@ class SingleCopyUnavailable(Cause):
             return Examination(False, False, ("One rank may read another's memory here: nothing is refused.",))
         if before is None:
             return Examination(None, None, ("The probe of reading another rank's memory did not run.",))
+        advice = case.system.traits.single_copy_advice
         remedy = (
             "allow it: sysctl kernel.yama.ptrace_scope=0 on the host, or --cap-add=SYS_PTRACE for the container; or "
-            "tell the MPI not to try (Open MPI: smsc=^cma; MPICH: MPIR_CVAR_CH4_CMA_ENABLE=0)"
+            "tell the MPI not to try" + (f" ({advice})" if advice else "")
         )
         if not after:
             said = "One rank may not read another's memory, and ranks cannot allow it themselves here."

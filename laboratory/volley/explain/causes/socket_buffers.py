@@ -164,7 +164,4 @@ def _counted(both: BufferContrast) -> str:
 
 def _setting(case: Case) -> str:
     """The MPI's own setting for it."""
-    return {
-        "openmpi": "btl_tcp_sndbuf=0 and btl_tcp_rcvbuf=0",
-        "lam": "-ssi rpi_tcp_sockbuf -1",
-    }.get(case.system.family, "no SO_SNDBUF and no SO_RCVBUF")
+    return case.system.traits.buffers_advice or "no SO_SNDBUF and no SO_RCVBUF"

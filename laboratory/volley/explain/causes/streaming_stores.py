@@ -54,7 +54,7 @@ class StreamingStores(Cause):
             return None
         low, high = edge_of(finding, scene.curve(finding))
         slower = _alone(scene, low, high)
-        if finding.test == "ceilings" or slower < SLOWER:
+        if scene.pattern(finding.test) == "machine" or slower < SLOWER:
             return None
         said = f"Copying alone takes {np.exp(slower):.2f} times as long per byte there, without any MPI."
         told = scene.environment.get("streams_from")

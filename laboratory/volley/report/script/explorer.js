@@ -3,7 +3,11 @@
 
 /** A box to tick, or a radio button, that looks like a chip. */
 function chip(text, checked, options, onChange) {
-  const input = make('input', { type: options.radio ? 'radio' : 'checkbox', checked, disabled: Boolean(options.disabled) });
+  const input = make('input', {
+    type: options.radio ? 'radio' : 'checkbox',
+    checked,
+    disabled: Boolean(options.disabled),
+  });
   if (options.radio) input.name = options.radio;
   input.addEventListener('change', () => onChange(input.checked));
   const swatch = options.swatch ? [options.swatch] : [];
@@ -14,7 +18,14 @@ function swatch(colour, dash, symbol) {
   const space = 'http:' + '//www.w3.org/2000/svg'; // the name of SVG, not an address to load
   const svg = document.createElementNS(space, 'svg');
   const line = document.createElementNS(space, 'line');
-  const lengths = { solid: '', dash: '6 3', dot: '2 2.5', dashdot: '6 2.5 2 2.5', longdash: '10 3', longdashdot: '10 3 2 3' };
+  const lengths = {
+    solid: '',
+    dash: '6 3',
+    dot: '2 2.5',
+    dashdot: '6 2.5 2 2.5',
+    longdash: '10 3',
+    longdashdot: '10 3 2 3',
+  };
   const set = (element, values) => Object.entries(values).forEach(([name, value]) => element.setAttribute(name, value));
   set(svg, { width: 26, height: 10, 'aria-hidden': 'true' });
   set(line, { x1: 0, x2: 26, y1: 5, y2: 5, stroke: colour, 'stroke-width': symbol === null ? 1.3 : 2.5 });
@@ -29,11 +40,15 @@ function swatch(colour, dash, symbol) {
 }
 
 const SYMBOL_PATHS = {
-  circle: 'M-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0-7 0', square: 'M-3.5-3.5h7v7h-7z', diamond: 'M0-4.6L4.6 0 0 4.6-4.6 0z',
-  'triangle-up': 'M0-4.5L4.5 3.5h-9z', 'triangle-down': 'M0 4.5L4.5-3.5h-9z',
+  circle: 'M-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0-7 0',
+  square: 'M-3.5-3.5h7v7h-7z',
+  diamond: 'M0-4.6L4.6 0 0 4.6-4.6 0z',
+  'triangle-up': 'M0-4.5L4.5 3.5h-9z',
+  'triangle-down': 'M0 4.5L4.5-3.5h-9z',
   x: 'M-4-2.5l1.5-1.5L0-1.5 2.5-4 4-2.5 1.5 0 4 2.5 2.5 4 0 1.5-2.5 4-4 2.5-1.5 0z',
   star: 'M0-5l1.5 3.3 3.5.4-2.6 2.4.7 3.6L0 3l-3.1 1.7.7-3.6L-5-1.3l3.5-.4z',
-  pentagon: 'M0-4.3L4.3-1 2.6 4h-5.2L-4.3-1z', hexagon: 'M-4 0l2-3.6h4l2 3.6-2 3.6h-4z',
+  pentagon: 'M0-4.3L4.3-1 2.6 4h-5.2L-4.3-1z',
+  hexagon: 'M-4 0l2-3.6h4l2 3.6-2 3.6h-4z',
 };
 
 function group(title, className, chips, onAll) {
@@ -42,7 +57,12 @@ function group(title, className, chips, onAll) {
     legend.append(make('button', { type: 'button', onclick: () => onAll(true) }, 'all'));
     legend.append(make('button', { type: 'button', onclick: () => onAll(false) }, 'none'));
   }
-  return make('fieldset', { className }, legend, make('div', { className: chips.length > 24 ? 'chips long' : 'chips' }, ...chips));
+  return make(
+    'fieldset',
+    { className },
+    legend,
+    make('div', { className: chips.length > 24 ? 'chips long' : 'chips' }, ...chips),
+  );
 }
 
 function change(changes) {
@@ -72,7 +92,9 @@ function testChips() {
     });
   });
   const box = group(state.overlay ? 'Tests' : 'Test', 'tests', chips);
-  const overlay = checkBox('lay several over each other', state.overlay, (on) => change({ overlay: on, tests: on ? state.tests : state.tests.slice(0, 1) }));
+  const overlay = checkBox('lay several over each other', state.overlay, (on) =>
+    change({ overlay: on, tests: on ? state.tests : state.tests.slice(0, 1) }),
+  );
   box.append(overlay);
   return box;
 }
@@ -86,14 +108,27 @@ function checkBox(text, checked, onChange) {
 function quantityChips() {
   const moves = offered().some((curve) => curve.traffic);
   const slices = offered().some((curve) => curve.traffic > 1 && curve.ranks > 1);
-  const choices = [['time', 'Time', true], ['bandwidth', 'Bandwidth', moves], ['perrank', 'Bandwidth per rank', slices], ['relative', 'Relative to…', true]];
-  const chips = choices.filter(([name, , has]) => has || name === state.quantity).map(([name, text]) => (
-    chip(text, state.quantity === name, { radio: 'quantity' }, () => change({ quantity: name, reference: state.reference || offered()[0].system }))
-  ));
+  const choices = [
+    ['time', 'Time', true],
+    ['bandwidth', 'Bandwidth', moves],
+    ['perrank', 'Bandwidth per rank', slices],
+    ['relative', 'Relative to…', true],
+  ];
+  const chips = choices
+    .filter(([name, , has]) => has || name === state.quantity)
+    .map(([name, text]) =>
+      chip(text, state.quantity === name, { radio: 'quantity' }, () =>
+        change({ quantity: name, reference: state.reference || offered()[0].system }),
+      ),
+    );
   const box = group('Quantity', 'quantity', chips);
   if (state.quantity === 'relative') {
     const systems = distinct(offered().map((curve) => curve.system));
-    const select = make('select', { 'aria-label': 'System that is 1' }, ...systems.map((name) => make('option', { value: name, selected: name === state.reference }, name)));
+    const select = make(
+      'select',
+      { 'aria-label': 'System that is 1' },
+      ...systems.map((name) => make('option', { value: name, selected: name === state.reference }, name)),
+    );
     select.addEventListener('change', () => change({ reference: select.value }));
     box.append(select);
   }
@@ -108,7 +143,8 @@ function axisChecks() {
   add('bands', 'intervals as bands');
   if (data.curves.some((curve) => curve.test === 'ceilings')) add('ceilings', 'what the machine itself can do');
   if (data.caches.length) add('caches', 'caches (message size = cache size)');
-  if (state.zoom) box.append(make('button', { type: 'button', onclick: () => change({ zoom: null }) }, 'Show all sizes'));
+  if (state.zoom)
+    box.append(make('button', { type: 'button', onclick: () => change({ zoom: null }) }, 'Show all sizes'));
   return box;
 }
 
@@ -119,22 +155,39 @@ function showControls() {
   const focused = focusable().indexOf(document.activeElement);
   const scrolled = [...form.querySelectorAll('.chips')].map((chips) => chips.scrollTop);
   const present = offered();
-  const names = data.systems.map((system) => system.name).filter((name) => data.curves.some((curve) => curve.system === name));
+  const names = data.systems
+    .map((system) => system.name)
+    .filter((name) => data.curves.some((curve) => curve.system === name));
   const here = (name) => present.some((curve) => curve.system === name);
   const chosen = state.systems || names;
   const systems = names.filter(here);
   const parts = [testChips(), quantityChips()];
-  parts.push(manyOf('systems', 'Systems', systems, systems.filter((name) => chosen.includes(name)), (name) => {
-    const system = systemCalled(name);
-    return { swatch: swatch(isDark() ? system.dark : system.light, system.dash) };
-  }));
+  parts.push(
+    manyOf(
+      'systems',
+      'Systems',
+      systems,
+      systems.filter((name) => chosen.includes(name)),
+      (name) => {
+        const system = systemCalled(name);
+        return { swatch: swatch(isDark() ? system.dark : system.light, system.dash) };
+      },
+    ),
+  );
   const variants = distinct(present.map((curve) => curve.variant));
-  if (variants.length > 1) parts.push(manyOf('variants', 'Variants', variants, chosenVariants(), (one) => ({ text: one === '-' ? '(plain)' : one })));
-  const ranks = distinct(present.map((curve) => curve.ranks)).filter(Boolean).sort((one, other) => one - other);
+  if (variants.length > 1)
+    parts.push(
+      manyOf('variants', 'Variants', variants, chosenVariants(), (one) => ({ text: one === '-' ? '(plain)' : one })),
+    );
+  const ranks = distinct(present.map((curve) => curve.ranks))
+    .filter(Boolean)
+    .sort((one, other) => one - other);
   if (ranks.length > 1) parts.push(manyOf('ranks', 'Ranks', ranks, state.ranks || ranks));
   parts.push(axisChecks());
   form.replaceChildren(...parts);
-  form.querySelectorAll('.chips').forEach((chips, at) => { chips.scrollTop = scrolled[at] || 0; });
+  form.querySelectorAll('.chips').forEach((chips, at) => {
+    chips.scrollTop = scrolled[at] || 0;
+  });
   if (focused >= 0) focusable()[focused]?.focus({ preventScroll: true });
 }
 
@@ -144,13 +197,23 @@ function presets() {
   const found = [];
   const lam = data.curves.filter((curve) => curve.test === 'pingpong' && /^lam\b.*\/(tcp|c2c)$/.test(curve.system));
   if (lam.some((curve) => curve.x.some((x) => x <= 65536) && curve.x.some((x) => x >= 131072))) {
-    found.push(['LAM: drop between 64 and 128 KiB', { tests: ['pingpong'], systems: distinct(lam.map((curve) => curve.system)), quantity: 'bandwidth', zoom: [4096, 2 ** 21] }]);
+    found.push([
+      'LAM: drop between 64 and 128 KiB',
+      {
+        tests: ['pingpong'],
+        systems: distinct(lam.map((curve) => curve.system)),
+        quantity: 'bandwidth',
+        zoom: [4096, 2 ** 21],
+      },
+    ]);
   }
   if (has('sendrecv')) found.push(['Lockless: Sendrecv bandwidth', { tests: ['sendrecv'], quantity: 'bandwidth' }]);
   if (has('alltoall')) found.push(['Alltoall by slice', { tests: ['alltoall'], quantity: 'perrank' }]);
   const names = distinct(data.curves.filter((curve) => curve.test === 'tcp').map((curve) => curve.variant));
-  const pairs = names.filter((name) => /writev/.test(name))
-    .map((name) => [name, name.replace('writev', 'write').replace('readv', 'read')]).filter(([, other]) => names.includes(other));
+  const pairs = names
+    .filter((name) => /writev/.test(name))
+    .map((name) => [name, name.replace('writev', 'write').replace('readv', 'read')])
+    .filter(([, other]) => names.includes(other));
   if (pairs.length) found.push(['TCP: write against writev', { tests: ['tcp'], variants: pairs.slice(0, 3).flat() }]);
   return found.map(([text, view]) => [text, { ...DEFAULT, ...view }]);
 }
@@ -169,9 +232,9 @@ function inSight(trace, layout) {
 }
 
 function showLegend(figure) {
-  const entries = figure.single ? [] : figure.shown.map(([, , look]) => (
-    make('span', {}, swatch(look.colour, look.dash, look.symbol), look.label)
-  ));
+  const entries = figure.single
+    ? []
+    : figure.shown.map(([, , look]) => make('span', {}, swatch(look.colour, look.dash, look.symbol), look.label));
   for (const trace of figure.ceilings.filter((one) => inSight(one, figure.layout))) {
     entries.push(make('span', { className: 'machine' }, swatch(trace.line.color, trace.line.dash, null), trace.name));
   }
@@ -180,13 +243,17 @@ function showLegend(figure) {
 
 function caption(figure) {
   const parts = [];
-  if (!figure.shown.length) parts.push('Nothing is chosen that was measured in this quantity: choose a system, or another quantity.');
+  if (!figure.shown.length)
+    parts.push('Nothing is chosen that was measured in this quantity: choose a system, or another quantity.');
   else if (state.bands) parts.push('Bands: interval of the median of launches (see Method).');
-  if (state.quantity === 'relative') parts.push('Above 1 is slower. The band is all that both intervals allow; only sizes measured on both are shown.');
+  if (state.quantity === 'relative')
+    parts.push('Above 1 is slower. The band is all that both intervals allow; only sizes measured on both are shown.');
   if (state.quantity === 'bandwidth') parts.push('Decimal units: 1 GB/s = 10⁹ B/s, of all bytes one operation moves.');
-  if (state.quantity === 'perrank') parts.push('Decimal units; bytes one operation moves, divided by the number of ranks.');
+  if (state.quantity === 'perrank')
+    parts.push('Decimal units; bytes one operation moves, divided by the number of ranks.');
   if (figure.ceilings.length) parts.push('Thin dashed lines: this machine without any MPI.');
-  if (!figure.single && figure.shown.length && !isNarrow() && !printing) parts.push('Drag to zoom, double-click to go back.');
+  if (!figure.single && figure.shown.length && !isNarrow() && !printing)
+    parts.push('Drag to zoom, double-click to go back.');
   return parts.join(' ');
 }
 
@@ -213,7 +280,10 @@ function retick() {
   const layout = byId('plot').layout;
   if (!layout || !current || current.single || !current.shown.length) return;
   const update = {};
-  for (const [name, log] of [['x', state.xlog], ['y', state.ylog]]) {
+  for (const [name, log] of [
+    ['x', state.xlog],
+    ['y', state.ylog],
+  ]) {
     const range = layout[`${name}axis`].range.map((end) => (log ? 10 ** end : end));
     const ticks = axisTicks(name, range);
     if (ticks.values.join() === [...layout[`${name}axis`].tickvals].join()) continue;

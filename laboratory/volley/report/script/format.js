@@ -2,9 +2,24 @@
 // Numbers as a person reads them, ticks, and small helpers for the page's elements.
 
 const KIBI = 1024;
-const SIZE_UNITS = [[KIBI ** 3, 'GiB'], [KIBI ** 2, 'MiB'], [KIBI, 'KiB']];
-const TIME_UNITS = [[1e9, 's'], [1e6, 'ms'], [1e3, 'µs'], [1, 'ns']];
-const RATE_UNITS = [[1e12, 'TB/s'], [1e9, 'GB/s'], [1e6, 'MB/s'], [1e3, 'kB/s'], [1, 'B/s']];
+const SIZE_UNITS = [
+  [KIBI ** 3, 'GiB'],
+  [KIBI ** 2, 'MiB'],
+  [KIBI, 'KiB'],
+];
+const TIME_UNITS = [
+  [1e9, 's'],
+  [1e6, 'ms'],
+  [1e3, 'µs'],
+  [1, 'ns'],
+];
+const RATE_UNITS = [
+  [1e12, 'TB/s'],
+  [1e9, 'GB/s'],
+  [1e6, 'MB/s'],
+  [1e3, 'kB/s'],
+  [1, 'B/s'],
+];
 
 function threeDigits(value) {
   return value >= 99.95 ? value.toFixed(0) : value.toPrecision(3);
@@ -48,7 +63,13 @@ function sizeTicks(low, high, most) {
 }
 
 // From dense to sparse: the first that does not crowd the axis is taken.
-const TICK_MANTISSAS = [[1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9], [1, 1.5, 2, 3, 4, 5, 7], [1, 2, 5], [1, 3], [1]];
+const TICK_MANTISSAS = [
+  [1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9],
+  [1, 1.5, 2, 3, 4, 5, 7],
+  [1, 2, 5],
+  [1, 3],
+  [1],
+];
 
 /** Round numbers within [low, high] for a logarithmic axis. */
 function logTicks(low, high, most) {

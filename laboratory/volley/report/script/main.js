@@ -45,11 +45,16 @@ function listen() {
     state = view;
     showAll();
   });
-  const print = (on) => () => { printing = on; redraw(); };
+  const print = (on) => () => {
+    printing = on;
+    redraw();
+  };
   window.addEventListener('beforeprint', print(true));
   window.addEventListener('afterprint', print(false));
   for (const query of ['(prefers-color-scheme: dark)', '(max-width: 60rem)']) {
-    matchMedia(query).addEventListener('change', () => { if (!printing) redraw(); });
+    matchMedia(query).addEventListener('change', () => {
+      if (!printing) redraw();
+    });
   }
 }
 
@@ -57,7 +62,10 @@ function reveal() {
   document.documentElement.classList.add('live');
   byId('explorer').hidden = false;
   byId('points').hidden = false;
-  for (const [name, list] of [['streams', data.streams], ['spread', data.boxes]]) {
+  for (const [name, list] of [
+    ['streams', data.streams],
+    ['spread', data.boxes],
+  ]) {
     byId(name).hidden = !list.length;
     byId(`nav-${name}`).hidden = !list.length;
   }
@@ -66,9 +74,15 @@ function reveal() {
 
 async function start() {
   document.querySelectorAll('table.sortable').forEach(makeSortable);
-  if (!('DecompressionStream' in window)) { giveUp('this browser cannot unpack them'); return; }
+  if (!('DecompressionStream' in window)) {
+    giveUp('this browser cannot unpack them');
+    return;
+  }
   data = await readData();
-  if (!data.curves.length) { document.documentElement.dataset.report = 'empty'; return; }
+  if (!data.curves.length) {
+    document.documentElement.dataset.report = 'empty';
+    return;
+  }
   await loadPlotly();
   data.streams = data.streams.filter((one) => one.sender || one.receiver);
   state = fromHash(location.hash) || firstView();

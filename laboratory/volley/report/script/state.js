@@ -2,8 +2,19 @@
 // What is chosen, and the same as the address's fragment, so that a view can be linked.
 
 const DEFAULT = {
-  tests: [], quantity: 'time', reference: '', systems: null, variants: null, ranks: null,
-  xlog: true, ylog: true, bands: true, ceilings: true, caches: true, overlay: false, zoom: null,
+  tests: [],
+  quantity: 'time',
+  reference: '',
+  systems: null,
+  variants: null,
+  ranks: null,
+  xlog: true,
+  ylog: true,
+  bands: true,
+  ceilings: true,
+  caches: true,
+  overlay: false,
+  zoom: null,
 };
 const LISTS = ['tests', 'systems', 'variants'];
 const SWITCHES = ['xlog', 'ylog', 'bands', 'ceilings', 'caches', 'overlay'];
@@ -52,8 +63,8 @@ const offered = () => data.curves.filter((curve) => state.tests.includes(curve.t
 
 function chosenVariants() {
   const all = distinct(offered().map((curve) => curve.variant));
-  const known = state.variants && state.variants.filter((one) => all.includes(one));
-  return known && known.length ? known : all.slice(0, all.length > 8 ? VARIANTS_AT_FIRST : 8);
+  const known = state.variants?.filter((one) => all.includes(one));
+  return known?.length ? known : all.slice(0, all.length > 8 ? VARIANTS_AT_FIRST : 8);
 }
 
 function chosenCurves() {

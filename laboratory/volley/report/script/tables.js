@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tables that sort, and the table of all points of the chosen curves.
 
-const UNIT_FACTORS = { ns: 1, 'µs': 1e3, ms: 1e6, s: 1e9 };
+const UNIT_FACTORS = { ns: 1, µs: 1e3, ms: 1e6, s: 1e9 };
 
 /** What a cell is sorted by: its data-value, a time in ns, a number, or its text. */
 function sortValue(shown) {
@@ -47,11 +47,19 @@ const POINT_COLUMNS = [
   ['Median', (curve, at) => curve.y[at], formatTime],
   ['Interval from', (curve, at) => curve.low[at], formatTime],
   ['to', (curve, at) => curve.high[at], formatTime],
-  ['Half-width', (curve, at) => (curve.high[at] - curve.low[at]) / 2 / curve.y[at], (share) => `± ${formatPercent(share)}`],
+  [
+    'Half-width',
+    (curve, at) => (curve.high[at] - curve.low[at]) / 2 / curve.y[at],
+    (share) => `± ${formatPercent(share)}`,
+  ],
   ['Coverage', (curve, at) => cell(curve.coverage, at), formatPercent],
   ['Launches', (curve, at) => cell(curve.launches, at), formatCount],
   ['Operations', (curve, at) => cell(curve.operations, at), formatCount],
-  ['Bandwidth', (curve, at) => (curve.traffic && curve.y[at] ? (curve.traffic * curve.x[at] * 1e9) / curve.y[at] : null), formatRate],
+  [
+    'Bandwidth',
+    (curve, at) => (curve.traffic && curve.y[at] ? (curve.traffic * curve.x[at] * 1e9) / curve.y[at] : null),
+    formatRate,
+  ],
   ['Fastest operation', (curve, at) => curve.fastest[at], formatTime],
   ['Slowest operation', (curve, at) => curve.slowest[at], formatTime],
 ];
@@ -59,7 +67,11 @@ const POINT_COLUMNS = [
 /** Columns that say something: not the test where only one is shown, not "-" as variant. */
 function pointColumns(curves) {
   const differ = (name) => distinct(curves.map((curve) => curve[name])).length > 1;
-  const empty = { Test: !differ('test'), Variant: curves.every((curve) => curve.variant === '-'), Ranks: !differ('ranks') };
+  const empty = {
+    Test: !differ('test'),
+    Variant: curves.every((curve) => curve.variant === '-'),
+    Ranks: !differ('ranks'),
+  };
   return POINT_COLUMNS.filter(([title]) => !empty[title]);
 }
 
@@ -67,19 +79,41 @@ function showPoints() {
   const curves = chosenCurves();
   const columns = pointColumns(curves);
   const byRanks = curves.some((curve) => axisOf(curve) === 'ranks');
-  const head = columns.map(([title, , format]) => make('th', { scope: 'col', className: format ? 'number' : '' }, title === 'Size' ? (byRanks ? 'x' : 'Size (bytes)') : title));
-  const rows = curves.flatMap((curve) => curve.x.map((_, at) => make('tr', {}, ...columns.map(([, value, format]) => {
-    const raw = value(curve, at);
-    return format ? make('td', { className: 'number', 'data-value': raw ?? -1 }, format(raw)) : make('td', {}, String(raw));
-  }))));
-  const table = make('table', { className: 'sortable' }, make('thead', {}, make('tr', {}, ...head)), make('tbody', {}, ...rows));
+  const head = columns.map(([title, , format]) =>
+    make(
+      'th',
+      { scope: 'col', className: format ? 'number' : '' },
+      title === 'Size' ? (byRanks ? 'x' : 'Size (bytes)') : title,
+    ),
+  );
+  const rows = curves.flatMap((curve) =>
+    curve.x.map((_, at) =>
+      make(
+        'tr',
+        {},
+        ...columns.map(([, value, format]) => {
+          const raw = value(curve, at);
+          return format
+            ? make('td', { className: 'number', 'data-value': raw ?? -1 }, format(raw))
+            : make('td', {}, String(raw));
+        }),
+      ),
+    ),
+  );
+  const table = make(
+    'table',
+    { className: 'sortable' },
+    make('thead', {}, make('tr', {}, ...head)),
+    make('tbody', {}, ...rows),
+  );
   makeSortable(table);
   byId('points-table').replaceChildren(table);
 }
 
 /** The same points for a spreadsheet: times in ns, bandwidth in bytes per second. */
 function savePoints() {
-  const quoted = (value) => (/[",\n]/.test(String(value)) ? `"${String(value).replace(/"/g, '""')}"` : String(value ?? ''));
+  const quoted = (value) =>
+    /[",\n]/.test(String(value)) ? `"${String(value).replace(/"/g, '""')}"` : String(value ?? '');
   const lines = [POINT_COLUMNS.map(([title]) => title.toLowerCase().replace(/\W+/g, '_')).join(',')];
   for (const curve of chosenCurves()) {
     curve.x.forEach((_, at) => lines.push(POINT_COLUMNS.map(([, value]) => quoted(value(curve, at))).join(',')));

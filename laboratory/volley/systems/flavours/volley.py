@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Our own launcher, and what is known of our library."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import ClassVar
+
+from volley.systems import knobs
+from volley.systems.flavours.base import LOST_WAKE_UPS, Flavour, Way
+from volley.systems.traits import Traits
+
+VOLLEY_LOST = re.compile(r"^Volley: rank \d+: (\d+) waits? nobody ended in time\b.*lost wake-ups", re.MULTILINE)
+
+
+class Volley(Flavour):
+    """Our own launcher."""
+
+    name = "volley"
+    said = ("(Volley)",)
+    traits = Traits(colours=("#aa3377", "#e27fb5"), dashes={"process": "dash"}, binding_advice="mpiexec --bind core")
+    transports: ClassVar[Mapping[str, str]] = {
+        "shared": "ranks share one address space: messages go straight from buffer to buffer",
+        "process": "each rank is a process: messages go through common memory, or are read from the other process",
+    }
+
+    def arguments(self, way: Way) -> list[str]:
+        """No binding, since the test programs pin themselves."""
+        return [*self._kind(way.transport), "--bind", "none", "-n", str(way.ranks)]
+
+    def knobs(self, prefix: Path, transport: str, keep_loader: bool = False) -> dict[str, str]:
+        """The library's settings for such ranks, by ``mpiexec --settings``."""
+        environment = self.environment(prefix, Way("", transport, 1), keep_loader)
+        tool: list[str | Path] = [prefix / "bin" / "mpiexec", *self._kind(transport), "--settings"]
+        return knobs.collect(tool, environment, knobs.VOLLEY_LINE)
+
+    def counted(self, said: str) -> dict[str, float]:
+        """Lost wake-ups, of all ranks: printed at a program's end where there were any."""
+        lost = sum(int(number) for number in VOLLEY_LOST.findall(said))
+        return {LOST_WAKE_UPS: float(lost)} if lost else {}
+
+    def _kind(self, transport: str) -> list[str]:
+        return ["--ranks", transport] if transport in self.transports else []

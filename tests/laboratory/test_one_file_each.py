@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""To add a system, a test or a cause is to add one file: made-up ones go through study, detect, explain and report."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import volley
+
+MADE_UP = Path(__file__).parent / "made_up"
+PLACES = {"doorstep.c": "benchmarks", "tollgate.py": "systems", "closed_gate.py": "explain/causes"}
+
+
+@pytest.fixture(scope="module")
+def laboratory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the laboratory with three files more."""
+    folder = tmp_path_factory.mktemp("laboratory")
+    package = folder / "volley"
+    shutil.copytree(Path(volley.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    for file, place in PLACES.items():
+        shutil.copy(MADE_UP / file, package / place)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def study(laboratory: Path) -> Path:
+    folder = laboratory / "study"
+    options = ("--systems", "tollgate", "--tests", "doorstep", "--launches", "4", "--precision", "0", "--budget", "20s")
+    run(laboratory, "study", *options, "--out", folder)
+    return folder
+
+
+def run(laboratory: Path, *arguments: str | Path) -> str:
+    words = [sys.executable, "-c", "from volley.cli import main; main()", *map(str, arguments)]
+    environment = {**os.environ, "PYTHONPATH": str(laboratory)}
+    outcome = subprocess.run(
+        words, capture_output=True, text=True, timeout=120, check=False, env=environment, cwd=laboratory
+    )
+    assert outcome.returncode == 0, outcome.stdout + outcome.stderr
+    return outcome.stdout
+
+
+def test_they_are_listed(laboratory: Path) -> None:
+    assert "tollgate" in run(laboratory, "systems")
+    assert "doorstep" in run(laboratory, "tests")
+    assert "closed gate" in run(laboratory, "causes")
+
+
+def test_the_step_is_detected(laboratory: Path, study: Path) -> None:
+    findings = json.loads(run(laboratory, "detect", study, "--kind", "step", "--json"))["findings"]
+    assert [(one["system"], one["size_from"], one["size_to"]) for one in findings] == [("tollgate", 4096, 8192)]
+
+
+def test_the_cause_is_proven_and_told_in_the_report(laboratory: Path, study: Path) -> None:
+    said = json.loads(run(laboratory, "explain", study, "--kind", "step", "--json"))["findings"]
+    (step,) = [one for one in said if one["kind"] == "step"]
+    assert (step["status"], step["cause"]) == ("CONFIRMED", "closed gate"), step
+    assert (step["size_from"], step["size_to"]) == (4096, 4097)  # narrowed to the byte
+    assert "messages" in json.dumps(step)  # what the test's header says of it reached the cause
+    assert "leave the gate open" in json.dumps(step)  # and what the system's class says of it
+    page = (study / "report.html").read_text()
+    assert "closed gate" in page
+    assert "#123456" in page

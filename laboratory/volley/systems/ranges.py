@@ -56,10 +56,11 @@ def choose_versions(request: str, versions: str | None = None) -> Chosen:
 
 
 def newest_of_series(versions: list[str]) -> list[str]:
-    """Of versions with equal first two numbers the newest: 4.0.3, 4.1.3, 5.0.2."""
+    """Of versions with equal first two numbers the newest: 4.0.3, 4.1.3, 5.0.2. Releases to come do not count."""
     newest: dict[tuple[int, ...], str] = {}
     for version in sorted(versions, key=order):
-        newest[order(version)[:2]] = version
+        if not order(version).is_prerelease:
+            newest[order(version).release[:2]] = version
     return list(newest.values())
 
 
@@ -84,7 +85,9 @@ def _expand(parts: list[str], known: list[str]) -> list[str]:
         if any(end and not end[0].isdigit() for end in (first, last)) or not (first or last):
             raise UsageError(f'"{part}" is no version or range of versions', EXAMPLES)
         if dots:
-            inside = [version for version in known if _reaches(version, first) and _ends(version, last)]
+            early = any(order(end).is_prerelease for end in (first, last) if end)
+            final = [version for version in known if early or not order(version).is_prerelease]
+            inside = [version for version in final if _reaches(version, first) and _ends(version, last)]
             if not inside:
                 raise UsageError(f"there is no version in {part}", f"there are: {', '.join(known) or 'none'}")
         else:
@@ -98,8 +101,11 @@ def _reaches(version: str, first: str) -> bool:
 
 
 def _ends(version: str, last: str) -> bool:
-    """Compared by the numbers that `last` has, so that 5.0.2 is within ``..5.0``."""
-    return not last or order(version)[: len(order(last))] <= order(last)
+    """Compared by the numbers that `last` has, so that 5.0.2 is within ``..5.0``; a ``..5.0rc1`` ends just there."""
+    if not last:
+        return True
+    end, one = order(last), order(version)
+    return one <= end if end.is_prerelease else one.release[: len(end.release)] <= end.release
 
 
 def _at_least_two(chosen: Chosen, offered: list[str], request: str) -> Chosen:

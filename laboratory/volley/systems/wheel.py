@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import importlib.util
 import json
 import os
 import re
@@ -14,16 +15,22 @@ import tempfile
 import time
 import venv
 from collections.abc import Iterator, Sequence
+from importlib import metadata
 from pathlib import Path
 from typing import ClassVar
+
+from packaging.requirements import Requirement
+from packaging.version import InvalidVersion, Version
 
 from volley.errors import SystemUnavailable, UsageError
 from volley.machine import processes
 from volley.machine.cache import cache_folder
 from volley.machine.processes import Command
 from volley.progress import Note
+from volley.systems import package_index
 from volley.systems.machine import require_c_compiler
 from volley.systems.mpiexec import MpiexecSystem
+from volley.systems.package_index import IndexUnreachable, Settings
 
 LOOKUP_LIMIT_SECONDS = 60.0
 INSTALL_LIMIT_SECONDS = 900.0
@@ -37,9 +44,13 @@ PIP_VARIABLES = ("PIP_USER", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PYTHONPATH
 """They would put the package elsewhere than into its own environment. Mirrors and certificates stay."""
 
 
-def order(version: str) -> tuple[int, ...]:
-    """Sorts versions by their numbers: 5.0.1 < 5.0.1.post1 < 5.0.2 < 5.0.11."""
-    return tuple(int(number) for number in re.findall(r"\d+", version))
+def order(version: str) -> Version:
+    """Sorts versions: 5.0.0rc1 < 5.0.0 < 5.0.1.post1 < 5.0.2 < 5.0.11. What no version may end in does not count."""
+    try:
+        return Version(version)
+    except InvalidVersion:
+        begins = re.match(r"\d+(\.\d+)*((a|b|rc|\.post|\.dev)\d+)?", version)
+        return Version(begins[0] if begins else "0")
 
 
 def systems_folder() -> Path:
@@ -78,29 +89,25 @@ def locked(name: str, note: Note) -> Iterator[None]:
         yield
 
 
+def _environment_of_pip() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name not in PIP_VARIABLES}
+
+
 def _pip(arguments: Sequence[str], limit_seconds: float) -> processes.Outcome:
-    environment = {name: value for name, value in os.environ.items() if name not in PIP_VARIABLES}
     settings = ("--disable-pip-version-check", "--no-input", "--timeout", "15", "--retries", "1")
     with tempfile.TemporaryDirectory() as elsewhere:  # `-m` would import pip from the current folder
         return processes.run(
-            Command((sys.executable, "-m", "pip", *arguments, *settings), environment, folder=Path(elsewhere)),
+            Command(
+                (sys.executable, "-m", "pip", *arguments, *settings), _environment_of_pip(), folder=Path(elsewhere)
+            ),
             limit_seconds,
         )
 
 
-def _offered_in(pip_errors: str, package: str) -> list[str]:
-    """Versions that exist, from pip's complaint about one that does not."""
-    match = re.search(rf"requirement {re.escape(package)}\S* \(from versions: ([^)]*)\)", pip_errors)
-    names = [name.strip() for name in match[1].split(",")] if match else []
-    usable = [name for name in names if name[:1].isdigit() and name != "0.0.0"]
-    return sorted(usable, key=order, reverse=True)
-
-
 def offered_versions(package: str) -> list[str]:
-    """Versions on PyPI for this machine, newest first; [] where PyPI cannot be reached."""
-    # A version that cannot be makes pip list those that are; `pip index versions` calls itself experimental.
-    outcome = _pip(["install", "--dry-run", "--ignore-installed", f"{package}==9999"], LOOKUP_LIMIT_SECONDS)
-    return _offered_in(outcome.errors, package)
+    """Versions that pip's index has for this machine, newest first. Raises IndexUnreachable."""
+    found = package_index.versions(package, Settings.of_pip(_environment_of_pip()))
+    return sorted((one for one in found if one != "0.0.0"), key=order, reverse=True)
 
 
 def newest_version(package: str, note: Note) -> str:
@@ -137,7 +144,7 @@ def newest_version(package: str, note: Note) -> str:
 
 def _pip_failed(package: str, outcome: processes.Outcome) -> SystemUnavailable:
     """What to tell about a pip that did not succeed."""
-    if "No module named pip" in outcome.errors:
+    if importlib.util.find_spec("pip") is None:
         return SystemUnavailable(
             f"cannot install {package}: {sys.executable} has no pip", f"run: {sys.executable} -m ensurepip"
         )
@@ -146,14 +153,54 @@ def _pip_failed(package: str, outcome: processes.Outcome) -> SystemUnavailable:
             f"cannot install {package}: pip did not end within {outcome.seconds:.0f} seconds",
             f"check the network with: {sys.executable} -m pip download {package}",
         )
-    if "(from versions: none)" in outcome.errors or "onnection" in outcome.errors:
-        return SystemUnavailable(
-            f"cannot install {package}: PyPI cannot be reached, or has no wheel of it for this machine",
-            f"connect to the network once (it is then kept in {systems_folder()}), or set PIP_INDEX_URL to a mirror",
-        )
+    with contextlib.suppress(IndexUnreachable):
+        if offered_versions(package.partition("==")[0]):
+            return SystemUnavailable(
+                f"cannot install {package}: {outcome.last_words()}", f"try: {sys.executable} -m pip download {package}"
+            )
     return SystemUnavailable(
-        f"cannot install {package}: {outcome.last_words()}", f"try: {sys.executable} -m pip download {package}"
+        f"cannot install {package}: PyPI cannot be reached, or has no wheel of it for this machine",
+        f"connect to the network once (it is then kept in {systems_folder()}), or set PIP_INDEX_URL to a mirror",
     )
+
+
+def _without_what_lacks(package: str, version: str, python: str, partial: Path, note: Note) -> processes.Outcome | None:
+    """Installs a package whose requirements the index does not have all, without those; None if that is not why."""
+    wanted = ["--python", python, "install", "--quiet"]
+    outcome = _pip([*wanted, "--no-deps", f"{package}=={version}"], INSTALL_LIMIT_SECONDS)
+    if not outcome.fine:
+        return None
+    needed = [
+        one
+        for place in partial.glob("lib/python*/site-packages")
+        for distribution in metadata.distributions(name=package, path=[str(place)])
+        for one in map(Requirement, distribution.requires or [])
+        if one.marker is None or one.marker.evaluate()
+    ]
+    lacking = [one for one in needed if not any(one.specifier.contains(had) for had in offered_versions(one.name))]
+    if not lacking:
+        return None
+    names = ", ".join(map(str, lacking))
+    note(f"installing {package} {version} without {names}, which PyPI does not have")
+    (partial / "missing.txt").write_text(names)
+    others = [str(one) for one in needed if one not in lacking]
+    return _pip([*wanted, *others], INSTALL_LIMIT_SECONDS) if others else outcome
+
+
+def _second_try(
+    package: str, version: str, python: str, partial: Path, outcome: processes.Outcome, note: Note
+) -> processes.Outcome:
+    """After pip failed: whether the version exists at all, and whether it can be had without what is lacking.
+
+    Raises UsageError for a version that does not exist.
+    """
+    try:
+        offered = offered_versions(package)
+        if offered and order(version) not in map(order, offered):
+            raise UsageError(f"{package} has no version {version} for this machine", f"PyPI has: {', '.join(offered)}")
+        return (_without_what_lacks(package, version, python, partial, note) if offered else None) or outcome
+    except IndexUnreachable:
+        return outcome
 
 
 def install(package: str, version: str, note: Note) -> Path:
@@ -177,19 +224,9 @@ def install(package: str, version: str, note: Note) -> Path:
             python = str(partial / "bin" / "python")
             wanted = ["--python", python, "install", "--quiet", f"{package}=={version}"]
             outcome = _pip(wanted, INSTALL_LIMIT_SECONDS)
-            if not outcome.fine and _offered_in(outcome.errors, package) == [] and "(from " in outcome.errors:
-                missing = re.search(r"the requirement (\S+) \(from", outcome.errors)
-                if missing and not missing[1].startswith(package):  # a dependency cannot be had
-                    note(f"installing {package} {version} without {missing[1]}, which PyPI does not have")
-                    outcome = _pip([*wanted, "--no-deps"], INSTALL_LIMIT_SECONDS)
-                    (partial / "missing.txt").write_text(missing[1])
             if not outcome.fine:
-                offered = _offered_in(outcome.errors, package)
-                if offered:
-                    raise UsageError(
-                        f"{package} has no version {version} for this machine",
-                        f"PyPI has: {', '.join(offered)}",
-                    )
+                outcome = _second_try(package, version, python, partial, outcome, note)
+            if not outcome.fine:
                 raise _pip_failed(f"{package}=={version}", outcome)
             partial.rename(final)
         finally:
@@ -223,8 +260,11 @@ class WheelSystem(MpiexecSystem):
 
     @classmethod
     def offered(cls) -> list[str]:
-        """Versions on PyPI."""
-        return offered_versions(cls.package)
+        """Versions on PyPI, newest first; [] where it cannot be reached."""
+        try:
+            return offered_versions(cls.package)
+        except IndexUnreachable:
+            return []
 
     def prepare(self, note: Note) -> None:
         """Finds the version, installs it where it is not in the cache, and looks whether it is whole."""

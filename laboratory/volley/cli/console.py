@@ -16,3 +16,8 @@ def output() -> Console:
     """Standard output. Into a pipe, tables are as wide as their content needs, up to PIPED_WIDTH."""
     narrow = sys.stdout.isatty() or "COLUMNS" in os.environ
     return Console() if narrow else Console(width=PIPED_WIDTH)
+
+
+def errors() -> Console:
+    """Standard error: what a person must see, whoever reads the output."""
+    return Console(stderr=True)

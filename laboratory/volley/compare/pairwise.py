@@ -52,6 +52,8 @@ class Comparison:
     baseline_launches: int
     sizes: int
     note: str = ""
+    launches_needed: int = 0
+    """UNDECIDED for want of launches: how many each side needs at least; else 0."""
 
 
 @cache
@@ -105,10 +107,14 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return corrected
 
 
-def launches_needed(comparisons: int) -> int:
-    """Launches per side below which no difference, however large, could be significant."""
+def launches_needed(comparisons: int, *sides: int) -> int:
+    """Launches per side below which no difference, however large, could be significant.
+
+    sides: how many there are already on both; a side that has more than it needs helps the other.
+    """
+    a, b = sides or (0, 0)
     n = 2
-    while 2 / math.comb(2 * n, n) * comparisons > SIGNIFICANCE:
+    while 2 / math.comb(max(n, a) + max(n, b), max(n, a)) * comparisons > SIGNIFICANCE:
         n += 1
     return n
 
@@ -205,7 +211,9 @@ def compare(contests: Sequence[Contest], margin: float, per_size: bool = False) 
     verdicts = []
     for (contest, pair), p in zip(pairs, corrected, strict=True):
         shift, low, high, coverage = shift_interval(pair.a, pair.b)
-        verdict, note = _decide(low, high, coverage, p, margin, min(len(pair.a), len(pair.b)), len(pairs))
+        verdict = _decide(low, high, coverage, p, margin)
+        have, needed = min(len(pair.a), len(pair.b)), launches_needed(len(pairs), len(pair.a), len(pair.b))
+        lacking = verdict == "UNDECIDED" and have < needed
         verdicts.append(
             Comparison(
                 test=pair.test,
@@ -223,7 +231,8 @@ def compare(contests: Sequence[Contest], margin: float, per_size: bool = False) 
                 launches=len(pair.a),
                 baseline_launches=len(pair.b),
                 sizes=pair.sizes,
-                note=note,
+                note=f"{have} launches; {len(pairs)} comparisons need at least {needed}" if lacking else "",
+                launches_needed=needed if lacking else 0,
             )
         )
     return verdicts
@@ -236,14 +245,10 @@ def _p_value(pair: _Pair) -> float:
     return float(mannwhitneyu(pair.a, pair.b, alternative="two-sided", method=method).pvalue)
 
 
-def _decide(
-    low: float, high: float, coverage: float, p: float, margin: float, launches: int, comparisons: int
-) -> tuple[str, str]:
+def _decide(low: float, high: float, coverage: float, p: float, margin: float) -> str:
     inside = math.log1p(-margin) <= low and high <= math.log1p(margin)
     if inside and coverage >= 1 - SIGNIFICANCE:
-        return "SAME", ""
+        return "SAME"
     if p <= SIGNIFICANCE and not inside and (high < 0 or low > 0):
-        return ("FASTER", "") if high < 0 else ("SLOWER", "")
-    if launches < (needed := launches_needed(comparisons)):
-        return "UNDECIDED", f"{launches} launches; {comparisons} comparisons need at least {needed}"
-    return "UNDECIDED", ""
+        return "FASTER" if high < 0 else "SLOWER"
+    return "UNDECIDED"

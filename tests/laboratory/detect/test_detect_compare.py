@@ -3,9 +3,9 @@
 
 import numpy as np
 import pytest
+from volley.compare.partners import partners
 from volley.detect import Finding, Material, detect
 from volley.detect.material import CurveData
-from volley.detect.pairs import partners
 from volley.selftest.synthetic import Conditions, draft
 from volley.sizes import powers_of_two, with_neighbours
 
@@ -76,7 +76,7 @@ def test_a_faster_version_is_none() -> None:
 
 
 def test_versions_of_one_family_are_partners() -> None:
-    assert partners(mpich("5.0.2", 8112, 1), mpich("4.1.3", 8112, 2)) == {"mpich==5.0.2/shm": "mpich==4.1.3/shm"}
+    assert partners(["mpich==5.0.2/shm"], ["mpich==4.1.3/shm"]) == {"mpich==5.0.2/shm": "mpich==4.1.3/shm"}
 
 
 def test_two_versions_in_one_study_are_compared_by_name() -> None:

@@ -38,7 +38,7 @@ COLOURS = {"FASTER": "green", "SLOWER": "red", "SAME": "cyan", "UNDECIDED": "dim
 def _values(folder: StudyFolder) -> pl.DataFrame:
     with reading(folder.path):
         ranked = [test for test in tests_of(folder.facts).values() if test.ranked]
-    values = launch_values(folder.samples(), ranked)
+    values = launch_values(folder.comparable_samples(), ranked)
     if values.is_empty():
         raise DataError(f"{folder.path} holds no samples", "go on with it: volley study --resume --out FOLDER")
     return values

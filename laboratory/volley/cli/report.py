@@ -19,7 +19,10 @@ from volley.compare.summary import failures
 from volley.data.results import Study
 from volley.data.store import StudyFolder
 from volley.errors import DataError, VolleyError
+from volley.explain.verdict_text import COLOURS
 from volley.report.data import ReportData, gather
+from volley.report.first_screen import FirstScreen, cost_words, first_screen
+from volley.report.ranking import Ranked
 from volley.units import format_time
 
 EPILOG = "Example: [cyan]volley report studies/2026-11-21-1200[/] writes report.html and plots/ there again"
@@ -42,12 +45,12 @@ def report(
 
 def make_report(folder: StudyFolder, console: Console) -> None:
     """Analyses, writes everything a person looks at, and prints the summary. Raises DataError if empty."""
-    data = write_files(folder, console)
-    print_summary(data, console)
+    data, screen = write_files(folder, console)
+    print_summary(data, screen, console)
     console.print(f"\n[bold]report[/]: {folder.path / 'report.html'}", highlight=False, soft_wrap=True)
 
 
-def write_files(folder: StudyFolder, console: Console) -> ReportData:
+def write_files(folder: StudyFolder, console: Console) -> tuple[ReportData, FirstScreen]:
     """Analyses, and writes everything a person looks at. Raises DataError if there is nothing."""
     # With matplotlib: 0.3 s that no other command needs.
     from volley.report.network import write_pairs
@@ -65,27 +68,73 @@ def write_files(folder: StudyFolder, console: Console) -> ReportData:
             )
         plots = folder.path / "plots"
         page = folder.path / "report.html"
-        odd = rows(folder.path, data.curves)
+        screen = first_screen(folder, data)
         try:
-            write_report(data.study, data.curves, data.streams, data.summary, page, data.boxes, odd)
+            write_report(data.study, data.curves, data.streams, data.summary, page, data.boxes, screen)
             write_plots(data.study, data.curves, plots)
             write_pairs(data.study, plots)
-            write_pictures(odd, plots)
+            write_pictures(rows([*screen.findings, *screen.others], data.curves), plots)
             write_octave(data.study, data.curves, plots)
         except OSError as problem:
             raise VolleyError(
                 f"cannot write {problem.filename or folder.path}: {problem.strerror or problem}",
                 f"make room or the folder writable, then: volley report {folder.path}; the samples are whole",
             ) from problem
-    return data
+    return data, screen
 
 
 SHOWN_SIZES = (8, 1024, 4096, 65536, 1048576)
 """Columns of the terminal's table, where they were measured."""
 
 
-def print_summary(data: ReportData, console: Console) -> None:
+def print_first_screen(screen: FirstScreen, console: Console) -> None:
+    """Who is best for what, and what costs most."""
+    console.print()
+    if screen.answers:
+        table = Table(title="Which MPI is best here, and for what", title_justify="left")
+        for column in ("for", "fastest", "by how much", "how sure"):
+            table.add_column(column, overflow="fold")
+        for row in screen.answers:
+            colour = "green" if row.sure else "dim"
+            table.add_row(escape(row.question), escape(row.best), escape(row.ahead), f"[{colour}]{row.certainty}[/]")
+        console.print(table)
+    if screen.findings:
+        console.print("\n[bold]What costs most[/]", highlight=False)
+    for number, one in enumerate(screen.findings, 1):
+        print_finding(number, one, console)
+    if not screen.findings:
+        console.print("\nNothing odd that these launches could be sure of.", highlight=False)
+    left = len(screen.others) - screen.undecided
+    if screen.others:
+        told = [f"{left} more findings cost less" if left else "", _undecided(screen.undecided)]
+        console.print(f"\n{'; '.join(part for part in told if part)} (all are in the report's table).", highlight=False)
+    if screen.resume:
+        console.print(f"To be surer where it matters: {screen.resume}", highlight=False, soft_wrap=True)
+
+
+def _undecided(count: int) -> str:
+    return f"{count} {'is' if count == 1 else 'are'} UNDECIDED for want of launches" if count else ""
+
+
+def print_finding(number: int, one: Ranked, console: Console) -> None:
+    """Its title, what it costs, its first grounds, and what to do."""
+    colour = COLOURS.get(one.status, "bold cyan")
+    console.print(
+        f"[bold]{number}.[/] [{colour}]{one.status}[/] [bold]{escape(one.title)}[/] ({cost_words(one)})",
+        highlight=False,
+        soft_wrap=True,
+    )
+    for line in one.says[:SHOWN_GROUNDS]:
+        console.print(f"   {escape(line)}", highlight=False, soft_wrap=True)
+    console.print(f"   [bold]what to do[/]: {escape(one.advice)}", highlight=False, soft_wrap=True)
+
+
+SHOWN_GROUNDS = 2
+
+
+def print_summary(data: ReportData, screen: FirstScreen, console: Console) -> None:
     """What a person should know without opening the page."""
+    print_first_screen(screen, console)
     console.print()
     for sentence in data.summary:
         console.print(f"• {escape(sentence)}", highlight=False, soft_wrap=not console.is_terminal)

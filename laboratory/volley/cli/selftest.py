@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import tempfile
 from pathlib import Path
 from typing import Annotated
 
@@ -12,20 +14,30 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from volley.benchmarks import find_tests
 from volley.cli.console import output
 from volley.cli.report import make_report
+from volley.cli.study import QUICK_BUDGET_SECONDS, suits
 from volley.data.store import StudyFolder
-from volley.errors import EXIT_FAILED
-from volley.progress import display_for
+from volley.errors import EXIT_FAILED, UsageError
+from volley.explain.surroundings import busy
+from volley.machine import facts as machine_facts
+from volley.measure.plan import Options
+from volley.measure.study import conduct, new_facts
+from volley.progress import Display, display_for
+from volley.selftest.again import look_again
 from volley.selftest.plant import Plant
 from volley.selftest.planted import PlantResult, choose, run
 from volley.selftest.recall import Result, evaluate
+from volley.systems import default_systems
 
 EPILOG = """Examples:
 
 [cyan]volley selftest[/]: invented curves, then every cause planted on this machine (half an hour)
 
 [cyan]volley selftest --synthetic --rounds 18 --seed 7[/]: invented curves alone
+
+[cyan]volley selftest --again[/]: two quick studies: is what the one says first in the other, too? (nine minutes)
 
 [cyan]volley selftest --plants --only "CPU quota,late receiver"[/]: two plants alone
 """
@@ -42,12 +54,20 @@ def selftest(
     rounds: Annotated[int, typer.Option(min=1, help="Every kind is invented once per round.")] = 18,
     seed: Annotated[int, typer.Option(min=0, help="The same seed invents the same.")] = 1,
     examples: Annotated[bool, typer.Option("--examples", help="List what was missed or found wrongly.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Two quick studies: do findings appear again?")] = False,
+    busy_core: Annotated[bool, typer.Option("--busy", help="With --again: while another program uses a core.")] = False,
+    studies: Annotated[
+        str | None, typer.Option(help="With --again: two studies that are there already, comma-separated.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
 ) -> None:
     """Plant oddities and causes on purpose, and print how many are found and named rightly.
 
     Exit status 1 if a wrong cause was called CONFIRMED.
     """
+    if again or studies:
+        _again(studies, busy_core, keep, as_json)
+        return
     both = synthetic == planted and only is None
     chosen = [] if synthetic and not both else choose(only, quick)
     result = evaluate(seed, rounds) if synthetic or both else None
@@ -58,6 +78,43 @@ def selftest(
         typer.echo(json.dumps(as_dictionary(result, results), indent=1, ensure_ascii=False))
     if any(one.wrongly_confirmed for one in results):
         raise typer.Exit(EXIT_FAILED)
+
+
+def _again(studies: str | None, busy_core: bool, keep: Path | None, as_json: bool) -> None:
+    """Measures twice what a quick study measures, unless that is there already, and compares what is told first."""
+    console = output()
+    with contextlib.ExitStack() as stack:
+        if studies:
+            paths = [Path(name.strip()) for name in studies.split(",")]
+            if len(paths) != 2:
+                raise UsageError(f'"{studies}" does not name two studies', "write --studies FIRST,SECOND")
+        else:
+            where = keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="volley-again-")))
+            paths = [where / "first", where / "second"]
+            load = busy(machine_facts.usable_cpus()[-1:]) if busy_core else contextlib.nullcontext()
+            with load, display_for(console, as_json) as display:
+                for path in paths:
+                    _quick_study(path, display)
+        seen = look_again(paths[0], paths[1])
+    if as_json:
+        shown = [{"finding": one.title, "appeared": there} for one, there in seen.shown]
+        said = {"shown": shown, "questions": seen.answers, "agreeing": seen.agreeing}
+        typer.echo(json.dumps(said, indent=1, ensure_ascii=False))
+        return
+    for one, there in seen.shown:
+        mark = "[green]again[/]" if there else "[red]not again[/]"
+        console.print(f"{mark}  {escape(one.title)}", highlight=False, soft_wrap=True)
+    console.print(f"\n{seen.words()}.", highlight=False, soft_wrap=True)
+
+
+def _quick_study(path: Path, display: Display) -> None:
+    """As `volley study --quick` makes it."""
+    tests = [test for test in find_tests(None) if suits(test, True, False)]
+    options = Options(quick=True, budget_seconds=QUICK_BUDGET_SECONDS)
+    systems = default_systems()
+    facts = new_facts("Is it found again?", ["volley", "study", "--quick"], options, tests)
+    facts.options["requested_systems"] = [system.request for system in systems]
+    conduct(StudyFolder.create(path, facts), systems, tests, options, display)
 
 
 def _plant(chosen: list[Plant], as_json: bool, examples: bool, keep: Path | None) -> list[PlantResult]:

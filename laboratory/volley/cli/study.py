@@ -19,6 +19,7 @@ from volley.hosts.choose import choose
 from volley.measure.plan import Buffers, Options
 from volley.measure.study import conduct, new_facts, options_of
 from volley.progress import display_for
+from volley.report.first_screen import doubts
 from volley.sizes import parse_sizes
 from volley.systems import System, default_systems, families, on_hosts, resolve
 
@@ -164,7 +165,9 @@ def study(
             console.print(f"[yellow]{warning.name}[/]: {warning.what}", highlight=False, soft_wrap=True)
     try:
         with display_for(console, quiet) as display:
-            conduct(folder, chosen, chosen_tests, options, display)
+            if resume:
+                display.note("looking where a verdict hangs on a few launches more")
+            conduct(folder, chosen, chosen_tests, options, display, doubts(folder) if resume else ())
     except KeyboardInterrupt:
         kept = len(folder.facts.launches)
         console.print(

@@ -93,6 +93,9 @@ class Launch:
     """Cost of recording one operation, measured in this launch."""
     counters: dict[str, float] = field(default_factory=dict)
     """What moved on the machine meanwhile: stolen time, throttling, TCP counters, context switches."""
+    state: dict[str, Any] = field(default_factory=dict)
+    """What a probe of the cores it uses said ``before`` and ``after`` it (volley.data.states), and which earlier tries
+    were ``voided`` because that changed in the middle."""
     hosts: list[dict[str, Any]] = field(default_factory=list)
     """Of a launch on several hosts, what each counted, and its clock beside the laboratory's: ``clock_offset_ns``,
     ``clock_drift_ppm``, and the bound ``clock_error_ns``."""

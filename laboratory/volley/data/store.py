@@ -22,6 +22,7 @@ import polars as pl
 
 from volley.benchmarks import Test, all_tests
 from volley.data.results import FORMAT, Launch, Study, from_dictionary, to_dictionary
+from volley.data.states import states_of
 from volley.errors import DataError, UsageError, VolleyError
 
 SAMPLES = "samples.parquet"
@@ -184,6 +185,11 @@ class StudyFolder:
         replace_file(self.path / SAMPLES, lambda path: frame.sink_parquet(path, compression="zstd"))
         shutil.rmtree(self.path / PARTS, ignore_errors=True)
         (self.path / PARTS).mkdir(exist_ok=True)
+
+    def comparable_samples(self) -> pl.LazyFrame:
+        """Those of launches in which the machine was in the same state (volley.data.states)."""
+        unlike = states_of(self.facts.launches).unlike(self.facts.launches)
+        return self.samples().filter(~pl.col("launch").is_in(sorted(unlike))) if unlike else self.samples()
 
     def samples(self) -> pl.LazyFrame:
         """All samples, as described by results.SAMPLE_COLUMNS, without those of launches not in the facts.

@@ -64,9 +64,14 @@ WORDS: dict[str, Callable[[Finding], str]] = {
 }
 
 
+def heading(one: Finding) -> str:
+    """``Step up between 4 KiB and 4,097 B``."""
+    return WORDS[one.kind](one) if one.kind in WORDS else one.kind
+
+
 def sentences(one: Finding) -> str:
     """One line: what, where, how much, on what grounds, how sure."""
-    title = WORDS[one.kind](one) if one.kind in WORDS else one.kind
+    title = heading(one)
     much = "" if one.kind in WITHOUT_FACTOR else f", {_factor(one.magnitude)}{_spread(one)}"
     sure = f"confidence {min(math.floor(one.confidence * 100), 99)} %"
     return f"{title}{much}: {one.evidence.get('says', '')}. {_doubt(one)}{sure}."
@@ -77,6 +82,8 @@ def _doubt(one: Finding) -> str:
     if one.status != "UNDECIDED":
         return ""
     launches = one.evidence.get("launches")
+    if "launches_needed" in one.evidence:
+        return f"{launches} launch{'' if launches == 1 else 'es'}, and {one.evidence['launches_needed']} are needed; "
     if launches in (None, 0, 1):
         return "One launch only: it may not show again; "
     return "Launches do not agree; "

@@ -53,7 +53,7 @@ def _study(path: Path) -> Material:
         )
     folder = StudyFolder.open(path)
     with reading(path):
-        material = build(path.name, folder.samples(), tests_of(folder.facts))
+        material = build(path.name, folder.comparable_samples(), tests_of(folder.facts))
     material.launches = folder.facts.launches
     if not material.curves and not any(launch.status != "measured" for launch in material.launches):
         raise DataError(f"{path} holds no samples", f"go on with it: volley study --resume --out {path}")

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import ClassVar
 
+from volley.detect.certainty import weighed
 from volley.detect.finding import UNDECIDED_CONFIDENCE, Finding
 from volley.detect.material import Material
 from volley.detect.statistics import FALSE_DISCOVERIES, false_discovery
@@ -63,7 +64,7 @@ def detect(material: Material, kinds: Iterable[str] | None = None, against: Mate
     for one in detectors():
         if wanted & set(one.kinds) and (against is not None or not one.compares):
             found += corrected(one.search(material, against))
-    chosen = [finding for finding in found if finding.kind in wanted]
+    chosen = [weighed(finding, material) for finding in found if finding.kind in wanted]
     return sorted(chosen, key=lambda one: (one.system, one.test, one.variant, one.ranks, one.size_from, one.kind))
 
 

@@ -4,6 +4,7 @@
  *
  *   t   CLOCK_MONOTONIC, as 8 bytes (ns, the host's byte order)
  *   c   the kernel's counters: 4 bytes of length, then the text of FILES
+ *   p   followed by two CPUs, 4 bytes each: the state they are in, as struct probe_answer (probe.h)
  *
  * Between questions it sleeps in read(). It ends with its standard input: nothing of it stays behind.
  */
@@ -14,6 +15,8 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "probe.h"
 
 static const char *const FILES[] = {"/proc/net/netstat", "/proc/net/snmp", "/proc/net/dev", "/proc/stat"};
 
@@ -50,9 +53,35 @@ static int say_counters(void) {
     return say(&length, sizeof length) || say(text, length);
 }
 
+static int say_state(void) {
+    uint32_t cpus[2];
+    size_t have = 0;
+    while (have < sizeof cpus) {
+        ssize_t got = read(STDIN_FILENO, (char *)cpus + have, sizeof cpus - have);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) return -1;
+        have += (size_t)got;
+    }
+    struct probe_answer answer = probe_cpus(cpus[0], cpus[1]);
+    return say(&answer, sizeof answer);
+}
+
+static int answer_to(char question) {
+    switch (question) {
+    case 't':
+        return say_time();
+    case 'c':
+        return say_counters();
+    case 'p':
+        return say_state();
+    default:
+        return -1;
+    }
+}
+
 int main(void) {
     char question;
     while (read(STDIN_FILENO, &question, 1) == 1)
-        if ((question == 't' ? say_time() : question == 'c' ? say_counters() : -1) != 0) return 1;
+        if (answer_to(question) != 0) return 1;
     return 0;
 }

@@ -6,11 +6,15 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from volley.data.results import Launch
+from volley.data.states import MachineState
+from volley.errors import VolleyError
 from volley.hosts.base import Hosts, Observed
+from volley.hosts.observer import Observer, compile_observer
 from volley.machine import facts as machine_facts
 from volley.machine import processes
 from volley.machine.processes import Command, User
@@ -47,8 +51,13 @@ class ThisMachine(Hosts):
 
     @contextlib.contextmanager
     def opened(self, scratch: Path, note: Note) -> Iterator[None]:
-        """Always."""
-        yield
+        """Always; within, launches have the machine's state recorded."""
+        with contextlib.suppress(VolleyError):  # without a C compiler nothing is measured anyway
+            self._observers[self.names[0]] = Observer(self.names[0], (str(compile_observer()),), os.environ)
+        try:
+            yield
+        finally:
+            self.clean_up()
 
     def environment(self) -> dict[str, Any]:
         """What machine_facts says is all there is."""
@@ -74,9 +83,17 @@ class ThisMachine(Hosts):
 
     @contextlib.contextmanager
     def observed(self, launch: Launch) -> Iterator[Observed]:
-        """By this machine's own counters."""
+        """By this machine's own counters, and a probe of the cores that are used."""
+        before = self._state(launch.ranks)
         with machine_facts.counting(launch.counters):
             yield Observed()
+        if before is not None and (after := self._state(launch.ranks)) is not None:
+            launch.state = {"before": asdict(before), "after": asdict(after)}
+
+    def _state(self, ranks: int) -> MachineState | None:
+        """Of the CPUs that so many ranks are bound to."""
+        observer = self._observers.get(self.names[0])
+        return observer.state(machine_facts.usable_cpus()[: max(ranks, 1)]) if observer is not None else None
 
     def check(self) -> list[str]:
         """We are here."""

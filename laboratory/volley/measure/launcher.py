@@ -19,6 +19,7 @@ import polars as pl
 from volley.benchmarks import FOLDER, Test
 from volley.data.analyse import operations
 from volley.data.results import Launch
+from volley.data.states import change_within
 from volley.errors import VolleyError
 from volley.hosts.base import Hosts
 from volley.hosts.observer import HostClock
@@ -35,6 +36,8 @@ COMPILE_FLAGS = ("-std=gnu11", "-O2", f"-I{FOLDER}", "-pthread")
 LIBRARIES = ("-lm",)
 """After the source, as linkers want them."""
 COMPILE_LIMIT_SECONDS = 120
+RUN_AGAIN = 2
+"""Times; a machine that changes more often than launches last would never end. The last one is kept, and marked."""
 EXIT_FROZEN, EXIT_BROKEN = 86, 87  # benchmarks/volley_test.h
 RANKS_COUNTERS = (
     "voluntary_switches",
@@ -109,8 +112,20 @@ class Launcher:
     def launch(self, cell: Cell, number: int, block: int) -> tuple[Launch, pl.DataFrame]:
         """Runs one launch to its end, whatever that is; failures are results, not exceptions.
 
+        If the machine changed its state in the middle, the launch is void and is run again, RUN_AGAIN times at most.
         Raises CompileError, and VolleyError where the launcher program itself cannot be started.
         """
+        voided: list[dict[str, Any]] = []
+        while True:
+            launch, samples = self._launch_once(cell, number, block)
+            if voided:
+                launch.state["voided"] = voided
+            change = change_within(launch)
+            if not change or launch.status != "measured" or len(voided) >= RUN_AGAIN:
+                return launch, samples
+            voided.append({"seconds": launch.seconds, "reason": change})
+
+    def _launch_once(self, cell: Cell, number: int, block: int) -> tuple[Launch, pl.DataFrame]:
         program = self._place_program(cell)
         folder = self.scratch / f"launch-{number}"
         folder.mkdir()

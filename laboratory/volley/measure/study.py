@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
@@ -15,6 +15,7 @@ from rich.markup import escape
 from volley.benchmarks import Test
 from volley.data.analyse import achieved_half_width, curves, launch_values
 from volley.data.results import CellFacts, Curve, Launch, Study, SystemFacts, from_dictionary
+from volley.data.states import states_of
 from volley.data.store import StudyFolder, labelled, reading
 from volley.errors import SystemUnavailable, VolleyError
 from volley.hosts.base import Hosts
@@ -29,6 +30,9 @@ from volley.systems import System
 
 GIVE_UP_AFTER = 2
 """Launches of a cell that bring no sample, in a row, before it is left alone."""
+ENOUGH_LAUNCHES = 8
+"""Of a cell in doubt, before other cells have their turn again: six decide what differs between launches, and two may
+have been made in another state of the machine."""
 EXPECTED_LAUNCH_SECONDS = 1.0
 """A launch's guessed duration before the first has been seen."""
 
@@ -136,8 +140,10 @@ class Conductor:
         options: Options,
         display: Display,
         hosts: Hosts,
+        doubts: Collection[tuple[str, str, int]] = (),
     ) -> None:
         self.folder = folder
+        self.doubts = doubts
         self.study: Study = folder.facts
         self.tests = {test.name: test for test in tests}
         self.options = options
@@ -156,7 +162,7 @@ class Conductor:
             self._compile()
             block = 1 + max((launch.block for launch in self.study.launches), default=0)
             while not self._all_stopped():
-                for state in block_order(self.cells, block, self.options.seed):
+                for state in self._order(block):
                     if not state.stopped and not self._out_of_time(state):
                         self._launch(state, block)
                 self._refine()
@@ -166,9 +172,30 @@ class Conductor:
             self.launcher.close()
             self._publish_cells()
 
+    def _order(self, block: int) -> list[CellState]:
+        """The cells of a block, those first that have fewest launches in the machine's usual state."""
+        usual: dict[tuple[str, str, int], int] = {}
+        states = states_of(self.study.launches)
+        for one in self.study.launches:
+            key = (one.system, one.test, one.ranks)
+            usual[key] = usual.get(key, 0) + (bool(one.operations) and one.number not in states.unusual)
+        order = block_order(self._in_doubt() or self.cells, block, self.options.seed)
+        return sorted(order, key=lambda state: usual.get(state.cell.key, 0))
+
+    def _in_doubt(self) -> list[CellState]:
+        """Cells on whose launches a verdict hangs: they come first, until they have ENOUGH_LAUNCHES."""
+        return [
+            state
+            for state in self.cells
+            if state.cell.key in self.doubts
+            and state.launches < ENOUGH_LAUNCHES
+            and not state.stopped
+            and not self._out_of_time(state)
+        ]
+
     def spent_seconds(self) -> float:
         """Time that all launches so far took: what the budget is about."""
-        return sum(launch.seconds for launch in self.study.launches)
+        return sum(launch_seconds(launch) for launch in self.study.launches)
 
     def _take_up(self) -> None:
         """With --resume: counts what earlier runs have measured."""
@@ -241,7 +268,7 @@ class Conductor:
 
     def _count(self, state: CellState, launch: Launch) -> None:
         state.launches += 1
-        state.seconds += launch.seconds
+        state.seconds += launch_seconds(launch)
         state.fruitless = 0 if launch.operations else state.fruitless + 1
         if state.fruitless >= GIVE_UP_AFTER:
             state.stopped = "failed"
@@ -321,6 +348,11 @@ class Conductor:
         self.folder.save()
 
 
+def launch_seconds(launch: Launch) -> float:
+    """What it took, with its tries that were void."""
+    return launch.seconds + float(sum(one["seconds"] for one in launch.state.get("voided", ())))
+
+
 MAXIMUM_ADDED_SIZES = 24
 """Of one test in one study."""
 
@@ -362,9 +394,17 @@ def sessions(systems: Sequence[System], facts: list[SystemFacts], display: Displ
 
 
 def conduct(
-    folder: StudyFolder, systems: Sequence[System], tests: Sequence[Test], options: Options, display: Display
+    folder: StudyFolder,
+    systems: Sequence[System],
+    tests: Sequence[Test],
+    options: Options,
+    display: Display,
+    doubts: Collection[tuple[str, str, int]] = (),
 ) -> None:
-    """Carries out (or goes on with) the study in `folder`. An interrupt keeps all finished launches."""
+    """Carries out (or goes on with) the study in `folder`. An interrupt keeps all finished launches.
+
+    `doubts`: cells (system, test, ranks) that are launched first, as a verdict hangs on them.
+    """
     adopt_orphans()
     started = time.monotonic()
     with folder.lock(), guarded(), ending_on_signals():
@@ -380,7 +420,7 @@ def conduct(
             ]
             with sessions(ready, facts, display) as usable:
                 folder.save()
-                Conductor(folder, usable, tests, options, display, hosts).run()
+                Conductor(folder, usable, tests, options, display, hosts, doubts).run()
         display.note("merging samples")
         folder.facts.finished = datetime.now(UTC).isoformat(timespec="seconds")
         folder.facts.options["wall_seconds"] = round(

@@ -31,7 +31,7 @@ class ReportData:
 def gather(folder: StudyFolder) -> ReportData:
     """Analyses a study. Raises DataError for a damaged one."""
     tests = tests_of(folder.facts)
-    samples = folder.samples()
+    samples = folder.comparable_samples()
     with reading(folder.path):
         values = analyse.launch_values(samples, tests.values())
         streams = analyse.streams(samples, tests.values())
@@ -43,5 +43,5 @@ def gather(folder: StudyFolder) -> ReportData:
         curves=curves,
         streams=streams,
         boxes=analyse.launch_boxes(values),
-        summary=summarise(folder.facts, curves, tests),
+        summary=summarise(folder.facts),
     )

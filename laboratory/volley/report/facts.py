@@ -28,10 +28,9 @@ STOPPED = {
 
 @dataclass(frozen=True)
 class GlanceCell:
-    """One number of the table at the top; `best` where no other system of its column is surely faster."""
+    """One number of the table of times. None is marked as best: the table above it says that, and how sure it is."""
 
     text: str
-    best: bool
     detail: str
 
 
@@ -53,17 +52,16 @@ def glance(curves: Sequence[Curve], test: str) -> dict[str, Any]:
     rows = []
     for curve, own in zip(shown, points, strict=True):
         label = curve.label + (f" · {curve.ranks} ranks" if len({one.ranks for one in shown}) > 1 else "")
-        cells = [_glance_cell(own.get(x), [one[x] for one in points if x in one]) for x in wanted]
+        cells = [_glance_cell(own.get(x)) for x in wanted]
         rows.append({"label": label, "cells": cells})
     return {"columns": wanted, "rows": rows}
 
 
-def _glance_cell(point: Point | None, column: Sequence[Point]) -> GlanceCell:
+def _glance_cell(point: Point | None) -> GlanceCell:
     if point is None:
-        return GlanceCell("–", False, "not measured")
-    best = all(point.low_ns <= other.high_ns for other in column) and len(column) > 1
+        return GlanceCell("–", "not measured")
     interval = f"{units.format_time(point.low_ns)} … {units.format_time(point.high_ns)}"
-    return GlanceCell(units.format_time(point.value_ns), best, interval)
+    return GlanceCell(units.format_time(point.value_ns), interval)
 
 
 def machine_line(environment: dict[str, Any]) -> str:

@@ -16,10 +16,11 @@ from markupsafe import Markup
 from volley import units
 from volley.data.results import Curve, LaunchBox, Stream, Study
 from volley.report import facts, network, plots
+from volley.report.first_screen import FirstScreen
 from volley.report.payload import as_json, described_tests, payload
-from volley.report.verdicts import SHOWN, Row
+from volley.report.verdicts import rows
 
-SCRIPTS = ("format", "state", "figure", "explorer", "streams", "boxes", "tables", "main")
+SCRIPTS = ("format", "state", "figure", "explorer", "streams", "boxes", "tables", "findings", "main")
 """Parts of the page's script, in the order in which they need each other."""
 PLAIN_DATA = 1_500_000
 """Characters of JSON that fit into the page as they are; beyond that the JSON is packed, too."""
@@ -32,12 +33,12 @@ def write_report(
     summary: Sequence[str],
     target: Path,
     boxes: Sequence[LaunchBox] = (),
-    odd: Sequence[Row] = (),
+    screen: FirstScreen | None = None,
 ) -> Path:
     """Writes the report of a study to `target` and returns it.
 
     `summary` holds the verdicts in words, one sentence or paragraph each; `boxes` the quartiles of single
-    launches; `odd` what is odd and why (volley.report.verdicts).
+    launches; `screen` what is told first: who is best for what, and what costs most.
 
     What does not fit (streams and boxes of very large studies) is left out, and the page says so.
     """
@@ -47,9 +48,8 @@ def write_report(
         .render(
             **_words(study, curves, summary),
             **_pictures(study, curves),
-            odd=list(odd),
-            odd_shown=SHOWN,
-            data=_data(study, curves, streams, boxes),
+            **_first(screen, curves),
+            data=_data(study, curves, streams, boxes, screen),
             plotly=_packed(_plotly()),
             css=inline_file("report.css"),
             script=_script(),
@@ -71,6 +71,21 @@ def template_environment() -> jinja2.Environment:
     environment.filters["time"] = units.format_time
     environment.filters["size"] = units.tick_size
     return environment
+
+
+def _first(screen: FirstScreen | None, curves: Sequence[Curve]) -> dict[str, Any]:
+    """What is told first, and the table of all findings behind it."""
+    if screen is None:
+        screen = FirstScreen((), (), (), "")
+    found = rows([*screen.findings, *screen.others], curves)
+    return {
+        "answers": screen.answers,
+        "first": found[: len(screen.findings)],
+        "findings": found,
+        "undecided": screen.undecided,
+        "resume": screen.resume,
+        "statuses": list(dict.fromkeys(one.status for one in found)),
+    }
 
 
 def _words(study: Study, curves: Sequence[Curve], summary: Sequence[str]) -> dict[str, Any]:
@@ -112,9 +127,13 @@ def _pictures(study: Study, curves: Sequence[Curve]) -> dict[str, Any]:
 
 
 def _data(
-    study: Study, curves: Sequence[Curve], streams: Sequence[Stream], boxes: Sequence[LaunchBox]
+    study: Study,
+    curves: Sequence[Curve],
+    streams: Sequence[Stream],
+    boxes: Sequence[LaunchBox],
+    screen: FirstScreen | None,
 ) -> dict[str, Any]:
-    text = as_json(payload(study, curves, streams, boxes))
+    text = as_json(payload(study, curves, streams, boxes, screen.touched() if screen else None))
     packed = len(text) > PLAIN_DATA
     return {"packed": packed, "text": Markup(_packed(text.encode()) if packed else text)}
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from volley.benchmarks import TRAFFIC
@@ -23,9 +23,15 @@ BOXES = 12_000
 
 
 def payload(
-    study: Study, curves: Sequence[Curve], streams: Sequence[Stream], boxes: Sequence[LaunchBox]
+    study: Study,
+    curves: Sequence[Curve],
+    streams: Sequence[Stream],
+    boxes: Sequence[LaunchBox],
+    touched: Mapping[tuple[str, str, str, int], Sequence[str]] | None = None,
 ) -> dict[str, Any]:
-    """Everything report.js draws, as JSON knows it."""
+    """Everything report.js draws, as JSON knows it. `touched`: what the machine did, by system, test, variant
+    and ranks.
+    """
     tests = described_tests(study, curves, streams, boxes)
     kept_streams = _kept_streams(streams)
     kept_boxes = _kept_boxes(boxes)
@@ -35,7 +41,12 @@ def payload(
         "systems": _systems(study, [*curves, *streams, *boxes]),
         "caches": caches(study),
         "ceilings": style.CEILINGS,
-        "curves": [_curve(curve, tests[curve.test]) for curve in curves if curve.points],
+        "curves": [
+            _curve(curve, tests[curve.test])
+            | {"touched": list((touched or {}).get((curve.system, curve.test, curve.variant, curve.ranks), ()))}
+            for curve in curves
+            if curve.points
+        ],
         "streams": [_stream(stream) for stream in kept_streams],
         "streams_left_out": len(streams) - len(kept_streams),
         "boxes": _grouped_boxes(kept_boxes),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The first thing in a report: what is odd, why, how sure, and what to do about it."""
+"""Findings as the page shows them: what is odd, why, how sure, what to do about it, and a picture of the proof."""
 
 from __future__ import annotations
 
@@ -19,14 +19,10 @@ from matplotlib.ticker import LogLocator, MaxNLocator
 from volley import units
 from volley.benchmarks import all_tests
 from volley.data.results import Curve
-from volley.detect import detect, read_material
-from volley.detect.finding_text import sentences
-from volley.explain.investigation import load
+from volley.report.first_screen import cost_words
 from volley.report.plots import INK, MUTED, RULE, quiet_frame
+from volley.report.ranking import Ranked
 
-ORDER = ("CONFIRMED", "SUSPECTED", "UNEXPLAINED", "UNDECIDED")
-SHOWN = 12
-"""Verdicts that stand open; the rest folds away."""
 MOST_PICTURES = 40
 """In one page: each takes 25 kB, and a page 5 MB at most."""
 ARMS = ("#0072b2", "#d55e00", "#009e73", "#aa3377", "#5f6670")
@@ -36,54 +32,47 @@ STUDY = "#c9d3dc"
 
 @dataclass(frozen=True)
 class Row:
-    """One verdict as the page shows it."""
+    """One finding, or several of one cause, as the page shows it."""
 
     status: str
-    where: str
-    headline: str
+    title: str
+    cost: str
     sentences: Sequence[str]
-    grounds: Sequence[str]
-    remedy: str
+    advice: str
     ruled_out: Sequence[str]
     command: str
     picture: str
     """SVG as base64; '' if there is nothing to draw."""
+    systems: Sequence[str]
+    tests: Sequence[str]
+    worst: float
+    """For sorting: the largest ratio of times."""
+    share: float
+    """For sorting: what it costs."""
 
 
-def rows(folder: Path, curves: Sequence[Curve] = ()) -> list[Row]:
-    """Verdicts of a study that was explained, surest first; else its findings, which nobody explained yet. `curves`
-    are the study's own, for the pictures.
-    """
-    explained = load(folder)
-    if explained:
-        ordered = sorted(explained, key=lambda one: ORDER.index(one["status"]))
-        return [_row(one, curves, drawn=number < MOST_PICTURES) for number, one in enumerate(ordered)]
-    findings = sorted(detect(read_material(folder)), key=lambda one: ORDER.index(one.status))
-    return [Row(one.status, _where(one.to_json()), "", [sentences(one)], [], "", [], "", "") for one in findings]
+def rows(ranked: Sequence[Ranked], curves: Sequence[Curve] = ()) -> list[Row]:
+    """In the order given. `curves` are the study's own, for the pictures."""
+    return [_row(one, curves, drawn=number < MOST_PICTURES) for number, one in enumerate(ranked)]
 
 
-def _where(one: Mapping[str, Any]) -> str:
-    variant = one["evidence"]["variant"]
-    return f"{one['system']} · {one['test']}" + (f" {variant}" if variant != "-" else "")
-
-
-def _row(one: Mapping[str, Any], curves: Sequence[Curve], drawn: bool) -> Row:
-    told = one["status"] in ("CONFIRMED", "SUSPECTED")
-    best = one["causes"][0] if told else None
-    others = one["causes"][1:] if told else one["causes"]
-    why_not = best.get("why_not") if best else ""
-    grounds = [*best["reasons"], *best.get("said", ())] if best else []
-    image = picture(one, curves) if drawn else b""
+def _row(one: Ranked, curves: Sequence[Curve], drawn: bool) -> Row:
+    known = one.explained[0] if one.explained else None
+    tried = (known["causes"][1:] if one.cause else known["causes"]) if known is not None else ()
+    image = picture(known, curves) if drawn and known is not None else b""
     return Row(
-        one["status"],
-        _where(one),
-        one["headline"].partition(": ")[2],
-        one["sentences"],
-        [*grounds, f"Not proven: {why_not}."] if why_not else grounds,
-        best.get("remedy", "") if best else "",
-        [f"{tried['cause']}: {' '.join(tried['said'])}" for tried in others if tried.get("said")],
-        one["command"],
+        one.status,
+        one.title,
+        cost_words(one),
+        one.says,
+        one.advice,
+        [f"{it['cause']}: {' '.join(it['said'])}" for it in tried if it.get("said")],
+        one.command,
         base64.b64encode(image).decode(),
+        one.systems,
+        one.tests,
+        one.worst,
+        one.cost,
     )
 
 

@@ -34,13 +34,15 @@ def found(*curves: CurveData, kind: str) -> list[Finding]:
 
 
 def test_rare_late_operations_are_told_though_medians_do_not_show_them() -> None:
-    (stall,) = found(curve(late=6), kind="stall")
+    (stall,) = found(curve(late=6, launches=6), kind="stall")
     total = USUAL_NS.sum() * 200
     assert stall.magnitude == pytest.approx((total + 24 * 4e6) / total, rel=0.1)
     assert stall.duration_ns == pytest.approx(4e6, rel=0.05)
     assert stall.period is None
     assert (stall.size_from, stall.size_to, stall.status) == (8, 1 << 20, "UNEXPLAINED")
     assert "medians do not" in stall.evidence["says"]
+    (few,) = found(curve(late=6), kind="stall")
+    assert few.status == "UNDECIDED"  # five launches are too few for what comes and goes
 
 
 @pytest.mark.parametrize(

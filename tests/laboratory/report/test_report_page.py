@@ -17,7 +17,6 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -29,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from synthetic_study import Synthetic, point, synthetic
 from volley.data.results import Curve, Launch, LaunchBox, Stream, Study, SystemFacts, Warning
-from volley.report.facts import glance, late_receivers
+from volley.report.facts import late_receivers
 from volley.report.page import write_report
 from volley.report.payload import as_json, described_tests, payload, traffic_per_byte
 from volley.report.style import facts_of, looks
@@ -227,17 +226,6 @@ def test_late_receiver_spans_differing_launches() -> None:
     assert rows[0]["returning"] == "256 – 320"
     assert rows[0]["stands"] == "40.0 ms"
     assert rows[0]["absent"] == "–"
-
-
-def test_glance_marks_all_that_may_be_fastest() -> None:
-    noise = random.Random(3)
-    fast, same, slow = (
-        replace(point(1, 100.0, noise), low_ns=low, high_ns=high) for low, high in ((90, 110), (105, 120), (111, 130))
-    )
-    rows = glance([Curve(name, "t", "-", 2, (one,)) for name, one in (("a", fast), ("b", same), ("c", slow))], "t")[
-        "rows"
-    ]
-    assert [row["cells"][0].best for row in rows] == [True, True, False]
 
 
 def test_units_as_people_write_them() -> None:

@@ -234,7 +234,14 @@ function inSight(trace, layout) {
 function showLegend(figure) {
   const entries = figure.single
     ? []
-    : figure.shown.map(([, , look]) => make('span', {}, swatch(look.colour, look.dash, look.symbol), look.label));
+    : figure.shown.map(([curve, , look]) =>
+        make(
+          'span',
+          { title: curve.touched.join('; ') },
+          swatch(look.colour, look.dash, look.symbol),
+          look.label + (curve.touched.length ? ' ⚠' : ''),
+        ),
+      );
   for (const trace of figure.ceilings.filter((one) => inSight(one, figure.layout))) {
     entries.push(make('span', { className: 'machine' }, swatch(trace.line.color, trace.line.dash, null), trace.name));
   }
@@ -251,6 +258,8 @@ function caption(figure) {
   if (state.quantity === 'bandwidth') parts.push('Decimal units: 1 GB/s = 10⁹ B/s, of all bytes one operation moves.');
   if (state.quantity === 'perrank')
     parts.push('Decimal units; bytes one operation moves, divided by the number of ranks.');
+  const touched = distinct(figure.shown.flatMap(([curve]) => curve.touched));
+  if (touched.length) parts.push(`⚠ touched by what the machine did: ${touched.join('; ')}.`);
   if (figure.ceilings.length) parts.push('Thin dashed lines: this machine without any MPI.');
   if (!figure.single && figure.shown.length && !isNarrow() && !printing)
     parts.push('Drag to zoom, double-click to go back.');

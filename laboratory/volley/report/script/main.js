@@ -74,6 +74,7 @@ function reveal() {
 
 async function start() {
   document.querySelectorAll('table.sortable').forEach(makeSortable);
+  startFindings();
   if (!('DecompressionStream' in window)) {
     giveUp('this browser cannot unpack them');
     return;

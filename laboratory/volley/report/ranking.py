@@ -1,0 +1,422 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Findings as a person should meet them: what has one cause once, and what costs most first.
+
+What costs is the share of time lost, times the sizes and tests it touches, times how sure it is. What the machine did
+to all systems alike is said once, about the machine, with what it touched.
+"""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from volley.data.results import Launch, Study
+from volley.data.states import states_of
+from volley.detect.finding import Finding
+from volley.detect.finding_text import heading, sentences
+from volley.detect.material import CurveData, Material
+from volley.explain.occupancy import timely
+from volley.machine.facts import OTHERS, OTHERS_LIMIT, STOLEN_LIMIT
+from volley.sizes import format_size
+
+FIRST = 5
+"""Findings on the first screen."""
+EDGED = ("step", "plateau", "collapse")
+BROKEN = ("failure", "freeze", "wrong figures")
+"""Kinds that are no matter of time: what they touch is lost."""
+TOUCHED = 0.25
+"""Share of launches that must show load before it is told as one finding about the machine."""
+TIMELY = 0.5
+"""From so much on (explain.occupancy.timely) a kind of finding is what a machine does that is not quiet."""
+ALL_AT_ONCE = 3
+"""Systems that show the same kind of finding, and half of those measured: then it is not theirs."""
+ALL_ALIKE = {
+    "launch effect": "Launches of most systems differ",
+    "bimodal": "Operations of most systems have two speeds",
+    "drift": "Most systems become slower or faster within launches",
+}
+ALL_ALIKE_SAYS = "It touches systems that have nothing in common but the machine."
+ALL_ALIKE_ADVICE = "look for what else runs there (other programs, other virtual machines); measure on a quiet machine"
+UNSURE = 0.3
+"""Certainty of what is UNDECIDED, in the cost."""
+STEP_REACH = 4
+"""A step that nothing else follows costs up to so many times its size."""
+SEEN = "SEEN"
+"""Status of what the machine's own counters say."""
+STATUS_ORDER = ("CONFIRMED", "SUSPECTED", "UNEXPLAINED", "UNDECIDED")
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """Findings of one cause, as one."""
+
+    title: str
+    status: str
+    """The surest of its findings'; of what the machine did: SEEN."""
+    cost: float
+    """Share of the time of all curves measured that it takes away, times how sure it is."""
+    members: tuple[Finding, ...]
+    says: tuple[str, ...]
+    """Whole sentences: what, how much, on what grounds."""
+    advice: str
+    """What to do."""
+    about_machine: bool = False
+    cause: str = ""
+    command: str = ""
+    """Shows it again."""
+    explained: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
+    """What explanation.json has of its findings."""
+    worst: float = 1.0
+    """The largest ratio of times among its findings, of tests that say how fast a system is."""
+
+    @property
+    def decided(self) -> bool:
+        """Whether it would show again, as far as these data tell."""
+        return self.status != "UNDECIDED"
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """Whom it touches."""
+        return tuple(dict.fromkeys(one.system for one in self.members))
+
+    @property
+    def tests(self) -> tuple[str, ...]:
+        """Which tests it touches."""
+        return tuple(dict.fromkeys(one.test for one in self.members))
+
+
+Key = tuple[str, str, str, int]
+
+
+def curve_key(one: Finding | CurveData) -> Key:
+    """What tells curves apart."""
+    return (one.system, one.test, one.variant, one.ranks)
+
+
+@dataclass
+class Ranking:
+    """Ranks the findings of one study."""
+
+    material: Material
+    study: Study | None
+    folder: Path
+    explained: Sequence[Mapping[str, Any]] = ()
+
+    def __post_init__(self) -> None:
+        self.curves = {curve_key(one): one for one in self.material.curves}
+        self.counted = sum(one.comparable for one in self.material.curves) or 1
+        self.states = states_of(self.material.launches)
+        self.cores = int(self.study.environment.get("cores", 0)) if self.study else 0
+
+    def ranked(self, findings: Iterable[Finding]) -> list[Ranked]:
+        """What costs most first; what is UNDECIDED behind all that is not."""
+        told = [self._as_explained(one) for one in findings]
+        rest, found = self._about_the_machine(told)
+        for group in _together([_merged(place) for place in _places(rest)]):
+            found.append(self._of_a_system(group))
+        return sorted(found, key=lambda one: (not one.decided, -one.cost, one.title))
+
+    # What the machine did
+
+    def _about_the_machine(self, findings: list[Finding]) -> tuple[list[Finding], list[Ranked]]:
+        """Findings that are left, and those about the machine."""
+        found: list[Ranked] = []
+        rest = findings
+        changed = self._changed_state(rest)
+        if changed is not None:
+            rest, one = changed
+            found.append(one)
+        for title, touched, says, advice in self._conditions():
+            mine = [one for one in rest if touched(one) and one.cause is None]
+            if mine:
+                rest = [one for one in rest if one not in mine]
+                found.append(self._machine(title, mine, says, advice))
+        everybody = {one.system for one in self.material.curves if one.system != "machine"}
+        for kind, title in ALL_ALIKE.items():
+            mine = [one for one in rest if one.kind == kind and one.cause is None]
+            if len({one.system for one in mine}) >= max(ALL_AT_ONCE, len(everybody) / 2):
+                rest = [one for one in rest if one not in mine]
+                found.append(self._machine(title, mine, ALL_ALIKE_SAYS, ALL_ALIKE_ADVICE))
+        return rest, found
+
+    def _changed_state(self, findings: list[Finding]) -> tuple[list[Finding], Ranked] | None:
+        """The host moved this machine's processors: the probe says so itself."""
+        unlike = self.states.unlike(self.material.launches)
+        voided = sum(len(one.state.get("voided", ())) for one in self.material.launches)
+        if not self.states.moved and not voided:
+            return None
+        moved = [one for one in self.material.launches if one.number in self.states.unusual]
+        cells = {(one.system, one.test, one.ranks) for one in moved}
+        mine = [one for one in findings if timely(one.kind) >= TIMELY and (one.system, one.test, one.ranks) in cells]
+        words = self.states.words() or "it changed within launches"
+        said = [f"{words[:1].upper()}{words[1:]}."]
+        if voided:
+            said.append(f"{voided} launches in which it changed were void and were run again.")
+        if unlike:
+            said.append(f"{len(unlike)} launches in another state than most are left out of curves and verdicts.")
+        one = self._machine(
+            "The machine changed its state while it was measured",
+            mine,
+            " ".join(said),
+            "nothing is wrong with any MPI; where few launches are left, measure on: "
+            f"volley study --resume --out {shlex.quote(str(self.folder))}",
+        )
+        lost = len(unlike) / max(sum(bool(launch.operations) for launch in self.material.launches), 1)
+        return [it for it in findings if it not in mine], replace(one, cost=max(one.cost, lost / 2))
+
+    def _conditions(self) -> list[tuple[str, Callable[[Finding], bool], str, str]]:
+        """Title, which findings it explains, what was seen, and what to do: of everything that holds here."""
+        found: list[tuple[str, Callable[[Finding], bool], str, str]] = []
+        cores = self.cores
+
+        def passing(one: Finding) -> bool:
+            return timely(one.kind) >= TIMELY
+
+        if cores and any(ranks > cores for _, _, _, ranks in self.curves):
+            worlds = sorted({ranks for _, _, _, ranks in self.curves if ranks > cores})
+            found.append(
+                (
+                    f"More ranks than cores: {', '.join(map(str, worlds))} ranks share {cores} cores",
+                    lambda one: one.ranks > cores and one.kind not in BROKEN,
+                    "Such curves show how an MPI waits and who got a core when, not how fast it moves data.",
+                    "start as many ranks as there are cores; to see how an MPI waits, compare these curves alone",
+                )
+            )
+        for title, says, advice in _loads(self.material.launches, cores):
+            found.append((title, passing, says, advice))
+        return found
+
+    def _machine(self, title: str, members: Sequence[Finding], says: str, advice: str) -> Ranked:
+        systems = sorted({one.system for one in members})
+        tests = sorted({one.test for one in members})
+        touches = (
+            f"It touches {_listed(systems, 'systems')} in {_listed(tests, 'tests')}: {len(members)} findings, which "
+            "are not told one by one."
+            if members
+            else ""
+        )
+        said = tuple(part for part in (says, touches) if part)
+        return Ranked(title, SEEN, self._cost(members), tuple(members), said, advice, about_machine=True)
+
+    # What a system does
+
+    def _as_explained(self, one: Finding) -> Finding:
+        """With the status and cause that an experiment gave it."""
+        known = self._explanation(one)
+        return replace(one, status=str(known["status"]), cause=known.get("cause")) if known else one
+
+    def _explanation(self, one: Finding) -> Mapping[str, Any] | None:
+        return next((it for it in self.explained if _same(it, one)), None)
+
+    def _of_a_system(self, group: Sequence[Finding]) -> Ranked:
+        """Findings of one system and one cause, at one place of several tests, as one."""
+        group = sorted(group, key=self._strength, reverse=True)
+        strongest = group[0]
+        known = self._explanation(strongest)
+        curves = list(dict.fromkeys(_curve_words(one) for one in group))
+        title = f"{strongest.system}: {strongest.cause or heading(strongest)}"
+        if len(curves) > 1:
+            title += f", in {len({one.test for one in group})} tests" if len({one.test for one in group}) > 1 else ""
+        says = []
+        if known is not None:
+            best = known["causes"][0] if known.get("causes") and strongest.cause else None
+            says = [str(known["headline"]).partition(": ")[2], *(best.get("said", ()) if best else ())]
+        says += [f"{_curve_words(one)}: {sentences(one)}" for one in group[:MOST_SENTENCES]]
+        if len(group) > MOST_SENTENCES:
+            says.append(f"and {len(group) - MOST_SENTENCES} more.")
+        return Ranked(
+            title,
+            min((one.status for one in group), key=STATUS_ORDER.index),
+            self._cost(group),
+            tuple(group),
+            tuple(one for one in says if one),
+            self._advice(strongest, known),
+            cause=strongest.cause or "",
+            command=str(known.get("command", "")) if known else "",
+            explained=(known,) if known else (),
+            worst=self._worst(group),
+        )
+
+    def _worst(self, group: Iterable[Finding]) -> float:
+        own = [one for one in group if (curve := self.curves.get(curve_key(one))) is None or curve.comparable]
+        return max((one.magnitude for one in own if math.isfinite(one.magnitude)), default=1.0)
+
+    def _strength(self, one: Finding) -> tuple[bool, int, float]:
+        """What stands for all: times that say how fast a system is, then what is surest, then what is largest."""
+        curve = self.curves.get(curve_key(one))
+        comparable = curve is None or curve.comparable
+        return (comparable, -STATUS_ORDER.index(one.status), abs(math.log(_ratio(one))))
+
+    def _advice(self, one: Finding, known: Mapping[str, Any] | None) -> str:
+        if known is not None and one.cause and known.get("causes"):
+            remedy = str(known["causes"][0].get("remedy", ""))
+            if remedy:
+                return remedy
+        place = shlex.quote(str(self.folder))
+        if one.status == "UNDECIDED":
+            return f"measure on: volley study --resume --out {place}"
+        if known is None:
+            return f"find out why: volley explain {place} --system {shlex.quote(one.system)} --test {one.test}"
+        return "no known cause is left: docs/explaining.md says how to add one"
+
+    def _cost(self, findings: Iterable[Finding]) -> float:
+        """Per curve what the worst of its findings takes, summed, over all curves."""
+        worst: dict[Key, float] = {}
+        for one in findings:
+            certain = UNSURE if one.status == "UNDECIDED" else max(one.confidence, UNSURE)
+            amount = certain * self._lost(one)
+            worst[curve_key(one)] = max(worst.get(curve_key(one), 0.0), amount)
+        return sum(worst.values()) / self.counted
+
+    def _lost(self, one: Finding) -> float:
+        """Share of its curve's time that a finding takes away: of every size as much."""
+        if one.kind in BROKEN:
+            return 1.0
+        ratio = _ratio(one)
+        if ratio <= 1:
+            return 0.0
+        curve = self.curves.get(curve_key(one))
+        if curve is not None and not curve.comparable:
+            return 0.0  # a probe of how an MPI behaves: no program waits for it
+        share = 1.0 - 1.0 / ratio
+        if one.kind == "bimodal":
+            share *= float(one.evidence.get("slow_share", 0.5))
+        return share * (_reach(one, curve) if curve is not None else 1.0)
+
+
+MOST_SENTENCES = 6
+
+
+def _ratio(one: Finding) -> float:
+    return one.magnitude if math.isfinite(one.magnitude) and one.magnitude > 0 else 10.0
+
+
+def _reach(one: Finding, curve: CurveData) -> float:
+    """Share of a curve's sizes that a finding touches."""
+    low, high = one.size_from, one.size_to
+    if one.kind == "step":
+        low, high = one.size_to, STEP_REACH * one.size_to
+    inside = sum(low <= int(size) <= max(high, low) for size in curve.sizes)
+    return max(inside, 1) / max(len(curve.sizes), 1)
+
+
+def _curve_words(one: Finding) -> str:
+    """``pingpong, 2 ranks``."""
+    variant = f" {one.variant}" if one.variant != "-" else ""
+    return f"{one.test}{variant}" + (f", {one.ranks} ranks" if one.ranks else "")
+
+
+def _listed(names: Sequence[str], what: str) -> str:
+    return ", ".join(names) if len(names) <= 4 else f"{len(names)} {what}"
+
+
+def _loads(launches: Sequence[Launch], cores: int) -> list[tuple[str, str, str]]:
+    """Title, words and advice of every kind of load that a good part of the launches had beside them."""
+    measured = [one for one in launches if one.operations and one.seconds > 0]
+    if not measured:
+        return []
+    found = []
+
+    def share(test: Callable[[Launch], bool]) -> float:
+        return sum(map(test, measured)) / len(measured)
+
+    others = share(lambda one: one.counters.get(OTHERS, 0.0) / one.seconds > OTHERS_LIMIT)
+    if others >= TOUCHED:
+        found.append(
+            (
+                "Other programs used the cores while it was measured",
+                f"In {others:.0%} of the launches they used {OTHERS_LIMIT:g} CPUs or more.",
+                "end them, or measure when they rest; the curves they touch are marked",
+            )
+        )
+    stolen = share(
+        lambda one: one.counters.get("cpu.steal_seconds", 0.0) / (one.seconds * max(cores, 1)) > STOLEN_LIMIT
+    )
+    if stolen >= TOUCHED:
+        found.append(
+            (
+                "The hypervisor gave this machine's time to others",
+                f"In {stolen:.0%} of the launches more than {STOLEN_LIMIT:.0%} of it.",
+                "measure on a host that is not shared, or when its neighbours rest",
+            )
+        )
+    throttled = share(lambda one: one.counters.get("cgroup.nr_throttled", 0.0) > 0)
+    if throttled >= TOUCHED:
+        found.append(
+            (
+                "This control group was stopped for having used up its CPU time",
+                f"In {throttled:.0%} of the launches.",
+                "raise cpu.max of the group, or restrict its CPUs instead of their time",
+            )
+        )
+    return found
+
+
+def _places(findings: Sequence[Finding]) -> list[list[Finding]]:
+    """Findings of one curve at one edge: a step, the plateau or collapse it begins or ends, spikes on the edge."""
+    groups: list[list[Finding]] = []
+    for one in sorted(findings, key=lambda it: (it.kind != "step", it.size_from)):
+        home = next((group for group in groups if any(_share_an_edge(one, other) for other in group)), None)
+        if home is None:
+            groups.append([one])
+        else:
+            home.append(one)
+    return groups
+
+
+def _share_an_edge(one: Finding, other: Finding) -> bool:
+    if curve_key(one) != curve_key(other) or one.kind not in EDGED or other.kind not in EDGED:
+        return False
+    step, area = (one, other) if one.kind == "step" else (other, one)
+    if step.kind != "step" or area.kind == "step":
+        return one.kind != "step" and other.kind != "step" and one.size_from == other.size_from
+    return any(step.size_from <= edge <= step.size_to for edge in (area.size_from, area.size_to))
+
+
+def _merged(place: Sequence[Finding]) -> list[Finding]:
+    """What stands for all at one place: what costs most, with the best status; the others behind it."""
+    best = min(place, key=lambda one: STATUS_ORDER.index(one.status))
+    first = max(place, key=lambda one: (one.cause is not None, one.kind != "step", _ratio(one)))
+    told = replace(first, status=best.status, cause=best.cause, confidence=max(one.confidence for one in place))
+    return [told, *(one for one in place if one is not first)]
+
+
+def _together(places: Sequence[Sequence[Finding]]) -> list[list[Finding]]:
+    """Places of one system with one cause, or of one kind at one edge, in whatever tests."""
+    groups: dict[tuple[str, ...], list[Finding]] = {}
+    for place in places:
+        first = place[0]
+        if first.cause is not None:
+            key: tuple[str, ...] = (first.system, "cause", first.cause)
+        elif first.kind in EDGED:
+            step = next((one for one in place if one.kind == "step"), first)
+            key = (first.system, "edge", _octave(step.size_from), "up" if _ratio(first) > 1 else "down")
+        elif first.kind == "spike":
+            key = (first.system, "spike", _octave(first.size_from))
+        else:
+            key = (first.system, first.kind)
+        groups.setdefault(key, []).extend(place)
+    return [
+        sorted(group, key=lambda one: (one.test, one.variant, one.ranks, one.size_from)) for group in groups.values()
+    ]
+
+
+def _octave(size: int) -> str:
+    """Sizes beside one power of two are one place: a limit of 4096 bytes with a header shows at 4040."""
+    return format_size(1 << max(round(math.log2(size)), 0)) if size > 0 else "0"
+
+
+def _same(known: Mapping[str, Any], one: Finding) -> bool:
+    between = known["evidence"].get("found_between", [known["size_from"], known["size_to"]])
+    own = (known["system"], known["test"], known["evidence"]["variant"], known["evidence"]["ranks"])
+    if own != curve_key(one):
+        return False
+    everything = [known, *known.get("also", ())]
+    if not any(it["kind"] == one.kind for it in everything):
+        return False
+    places = [[it["size_from"], it["size_to"]] for it in everything if it["kind"] == one.kind]
+    return [one.size_from, one.size_to] in [list(between), *places]

@@ -67,3 +67,12 @@ def test_the_cause_is_proven_and_told_in_the_report(laboratory: Path, study: Pat
     page = (study / "report.html").read_text()
     assert "closed gate" in page
     assert "#123456" in page
+
+
+def test_what_is_undecided_for_want_of_launches_is_measured_again(laboratory: Path) -> None:
+    folder = laboratory / "one launch"
+    run(laboratory, "study", "--systems", "tollgate", "--tests", "doorstep", "--launches", "1", "--out", folder)
+    findings = json.loads(run(laboratory, "detect", folder, "--kind", "step", "--json"))["findings"]
+    assert [one["status"] for one in findings] == ["UNDECIDED"]
+    said = json.loads(run(laboratory, "explain", folder, "--kind", "step", "--json"))["findings"]
+    assert [(one["status"], one["cause"]) for one in said] == [("CONFIRMED", "closed gate")]

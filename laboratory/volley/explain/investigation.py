@@ -8,7 +8,7 @@ import math
 import re
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -134,10 +134,18 @@ def _all(wanted: Investigation, bench: Bench, display: Display, verdicts: list[V
         left = wanted.budget_seconds - (time.monotonic() - started)
         late = "" if left > 0 else "the budget was used up before its turn (--budget)"
         explainer = Explainer(wanted.scene, bench, display, min(wanted.each_seconds, max(left, 0.0)), late)
-        verdicts.append(explainer.explain(group))
+        verdicts.append(explainer.explain(group) if late else _decided_now(explainer, group))
         done = time.monotonic() - started
         share = done / len(verdicts)
         display.advance(done, min(share * (len(wanted.groups) - len(verdicts)), max(left, 0.0)))
+
+
+def _decided_now(explainer: Explainer, group: list[Finding]) -> Verdict:
+    """What is UNDECIDED only for want of launches is measured again, which shows whether it is there."""
+    asked = [replace(one, status="UNEXPLAINED") if "launches_needed" in one.evidence else one for one in group]
+    verdict = explainer.explain(asked)
+    measured = any(one.examination is not None for one in verdict.tried)
+    return verdict if measured or asked == group else explainer.explain(group)
 
 
 def _ready(wanted: Investigation, display: Display) -> tuple[list[System], list[SystemFacts]]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from volley.benchmarks import Test, all_tests
 from volley.detect.finding import Finding
-from volley.explain.experiment import Arm, Bench, Measured, Surroundings
+from volley.explain.experiment import FEWEST, LAUNCHES, Arm, Bench, Measured, Surroundings
 from volley.explain.scene import Scene
 from volley.explain.symptom import Symptom
 from volley.measure.plan import Buffers
@@ -33,6 +33,17 @@ STAYED = 0.6
 """With this share of its log left or more, an intervention did nothing."""
 
 
+def is_gone(before: Sequence[float], after: Sequence[float]) -> bool | None:
+    """Whether amounts that were there `before` are gone `after`, each of a launch of its own (see Contrast.removed)."""
+    fewest = min(len(before), len(after))
+    if fewest < FEWEST:
+        return None
+    left = float(np.median(after)) / float(np.median(before))
+    if left <= LEFT and max(after) < min(before):
+        return True if fewest >= LAUNCHES else None
+    return False if left >= STAYED else None
+
+
 @dataclass(frozen=True)
 class Contrast:
     """Two arms of one experiment, and how much of the symptom each launch of them shows."""
@@ -49,7 +60,7 @@ class Contrast:
     def reproduced(self) -> bool:
         """The effect shows without the change."""
         least = max(SHOWN * self.expected, min(LEAST_SHOWN, 0.5 * self.expected))
-        return len(self.before) >= 2 and float(np.median(self.before)) >= least
+        return len(self.before) >= FEWEST and float(np.median(self.before)) >= least
 
     @property
     def share_left(self) -> float:
@@ -61,11 +72,7 @@ class Contrast:
     @property
     def removed(self) -> bool | None:
         """True: gone, and launches do not overlap. False: it stayed. None: in between, or not to be told."""
-        if not self.reproduced or len(self.after) < 2:
-            return None
-        if self.share_left <= LEFT and max(self.after) < min(self.before):
-            return True
-        return False if self.share_left >= STAYED else None
+        return is_gone(self.before, self.after) if self.reproduced else None
 
     @property
     def outcome(self) -> str:

@@ -33,7 +33,10 @@ from volley.progress import Display
 from volley.systems import System
 
 LAUNCHES = 5
-"""Per arm: that all of one arm's values lie above all of the other's is chance once in 252 (rank sum, C(10, 5))."""
+"""Per arm: that all of one arm's values lie above all of the other's is chance once in 252 (rank sum, C(10, 5)). Fewer
+prove nothing: of three and three it is chance once in 20."""
+FEWEST = 3
+"""Launches per arm below which nothing is said at all, not even that an intervention did nothing."""
 SECONDS_PER_POINT = 0.03
 LAUNCH_LIMIT_SECONDS = 20.0
 FREEZE_SECONDS = 5.0
@@ -192,7 +195,7 @@ class Bench:
                 self.random.shuffle(order)
                 begun = time.monotonic()
                 if self.left_seconds() <= len(arms) * self.launch_seconds:
-                    if turn < min(3, launches):
+                    if turn < min(FEWEST, launches):
                         raise TimeIsUp
                     break
                 for at in order:

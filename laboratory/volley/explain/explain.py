@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -50,6 +50,11 @@ class Tried:
         if seen.counter is False or (seen.removed is False and self.disturbed <= QUIET):
             return "RULED OUT"
         return "SUSPECTED"
+
+    @property
+    def showed(self) -> bool:
+        """Whether the finding was there when this cause was examined, as far as that was looked at."""
+        return self.examination is None or self.examination.reproduced
 
     @property
     def rank(self) -> float:
@@ -212,7 +217,7 @@ class Explainer:
         if isinstance(symptom, Edge) and symptom.high - symptom.low > 1 and _worth_narrowing(likely):
             case = self._to_the_byte(case, symptom)
             likely = suspicions(case.finding, self.scene) or likely
-        done, note = self._examine(case, likely, wide)
+        done, note, case = self._examine(case, likely, wide)
         verdict = judge((case.finding, *group[1:]), done, note)
         return replace(
             verdict,
@@ -246,33 +251,53 @@ class Explainer:
         )
         return Case(finding, case.scene, case.bench, edge.at(place.low, place.high), case.contrasts)
 
-    def _examine(self, case: Case, likely: Sequence[Tried], wide: Case) -> tuple[list[Tried], str]:
-        """Tries causes in turn until one is proven or the time is up. If the finding does not show where its edge was
-        narrowed to, which noise can mislead, the rest is tried on the `wide` one.
+    def _examine(self, case: Case, likely: Sequence[Tried], wide: Case) -> tuple[list[Tried], str, Case]:
+        """Tries causes in turn until one is proven, the time is up, or the finding does not show again.
+
+        Where its edge was narrowed to, which noise can mislead, it may not show: then the same cause and all that
+        follow are tried on the `wide` one. What does not show there either is not there now, whatever a cause may be.
+        With the causes and a note comes the case on which the last was tried.
         """
         done: list[Tried] = []
-        for at, one in enumerate(likely):
+        rest = list(likely)
+        while rest:
+            one = rest.pop(0)
             self.display.note(f"{case.finding.system} {case.finding.test}: is it {one.cause.name}?")
-            try:
-                seen = one.cause.examine(one.suspicion, case)
-            except TimeIsUp:
-                late = "its time was up"
-                return [*done, *(replace(rest, why_not=late) for rest in likely[at:])], late
-            disturbed = 0.0 if one.cause.keeps_others_off else self.bench.others_cpus()
-            if seen.removed is False and seen.counter is not False and disturbed > QUIET:
-                said = f"Other programs used {disturbed:.1f} CPUs meanwhile: this refutes nothing."
-                seen = replace(seen, said=(*seen.said, said))
-            done.append(replace(one, examination=seen, why_not="", disturbed=disturbed))
-            if done[-1].status == "CONFIRMED":
-                rest = (replace(other, why_not="another cause was proven first") for other in likely[at + 1 :])
-                return [*done, *rest], ""
-            if not _reproduced(done) and case is not wide:
+            seen = self._seen(one, case)
+            if seen is not None and not seen.showed and case is not wide:
                 case = wide
-                done[-1] = replace(done[-1], examination=replace(seen, reproduced=True, removed=None))
-            elif not _reproduced(done):
-                rest = (replace(other, why_not="it did not show again") for other in likely[at + 1 :])
-                return [*done, *rest], "it did not show again when it was measured now"
-        return done, ""
+                tried = {other.cause for other in done}
+                others = {other.cause: other for other in suspicions(wide.finding, self.scene)}
+                seen = self._seen(others.pop(one.cause, one), wide) or seen
+                rest = [other for cause, other in others.items() if cause not in tried]
+            if seen is None:
+                return [*done, *_left([one, *rest], LATE)], LATE, case
+            done.append(seen)
+            if seen.status == "CONFIRMED":
+                return [*done, *_left(rest, "another cause was proven first")], "", case
+            if not _reproduced(done):
+                return [*done, *_left(rest, "it did not show again")], NOT_AGAIN, case
+        return done, "", case
+
+    def _seen(self, one: Tried, case: Case) -> Tried | None:
+        """The cause, examined; None if the time was up before that said anything."""
+        try:
+            seen = one.cause.examine(one.suspicion, case)
+        except TimeIsUp:
+            return None
+        disturbed = 0.0 if one.cause.keeps_others_off else self.bench.others_cpus()
+        if seen.removed is False and seen.counter is not False and disturbed > QUIET:
+            said = f"Other programs used {disturbed:.1f} CPUs meanwhile: this refutes nothing."
+            seen = replace(seen, said=(*seen.said, said))
+        return replace(one, examination=seen, why_not="", disturbed=disturbed)
+
+
+LATE = "its time was up"
+NOT_AGAIN = "it did not show again when it was measured now"
+
+
+def _left(rest: Iterable[Tried], why_not: str) -> Iterator[Tried]:
+    return (replace(one, why_not=why_not) for one in rest)
 
 
 def judge(group: Sequence[Finding], tried: Sequence[Tried], note: str) -> Verdict:

@@ -21,7 +21,7 @@ from volley.detect.kinds.interruption import interruptions, log_factor, pooled_f
 from volley.detect.kinds.rank_collapse import alltoall_messages, reference
 from volley.detect.kinds.stall import look
 from volley.detect.material import CurveData, Floats
-from volley.explain.experiment import Measured
+from volley.explain.experiment import LAUNCHES, Measured
 
 BESIDE = 64
 """Bytes away from an edge that are measured on each side as well: a cache line."""
@@ -31,7 +31,7 @@ class Symptom(ABC):
     """A finding's own measure."""
 
     kinds: ClassVar[tuple[str, ...]]
-    launches: ClassVar[int] = 5
+    launches: ClassVar[int] = LAUNCHES
     """Per arm, that an experiment needs."""
     shares_of: ClassVar[str] = ""
     """Amounts are shares of these; if empty they are logarithms of ratios of times."""
@@ -287,8 +287,8 @@ class Spread(Symptom):
     """Launch effect: how far launches lie apart, group by group: a single launch cannot show it."""
 
     kinds = ("launch effect",)
-    GROUP = 5
-    launches = 3 * GROUP
+    GROUP = 4
+    launches = LAUNCHES * GROUP
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -309,7 +309,6 @@ class Ended(Symptom):
     """Freeze, failure: launches that ended so."""
 
     kinds = ("freeze", "failure")
-    launches = 3
     shares_of = "launches"
 
     @property
@@ -415,7 +414,6 @@ class RankCollapse(Symptom):
     """Rank collapse: how much longer operations take than a smaller world's do, with the growth of traffic."""
 
     kinds = ("rank collapse",)
-    launches = 4
 
     def __init__(self, finding: Finding, curve: CurveData | None, others: Sequence[CurveData] = ()) -> None:
         super().__init__(finding, curve)

@@ -16,12 +16,12 @@ from volley.data.results import Launch
 from volley.detect import Finding, Material
 from volley.detect.material import CurveData
 from volley.explain import Cause, Examination, Explainer, Suspicion, explain, places
-from volley.explain.bisect import split
-from volley.explain.case import Contrast
+from volley.explain.bisect import NarrowedStep, split
+from volley.explain.case import Case, Contrast
 from volley.explain.cause import causes
 from volley.explain.experiment import Arm, Bench, Measured, TimeIsUp
 from volley.explain.scene import Scene
-from volley.explain.symptom import Edge, symptom_of
+from volley.explain.symptom import KINDS, Edge, symptom_of
 from volley.explain.verdict_text import lines
 from volley.progress import Silent
 from volley.selftest.plant import plants
@@ -155,10 +155,31 @@ def contrast(before: tuple[float, ...], after: tuple[float, ...], expected: floa
 
 
 def test_an_effect_is_removed_only_if_launches_do_not_overlap() -> None:
-    assert contrast((0.8, 0.9, 0.7), (0.02, -0.03, 0.1)).removed is True
+    gone = (0.02, -0.03, 0.1, 0.0, 0.01)
+    assert contrast((0.8, 0.9, 0.7, 0.8, 0.8), gone).removed is True
     assert contrast((0.8, 0.9, 0.7), (0.8, 0.75, 0.9)).removed is False
-    assert contrast((0.8, 0.9, 0.05), (0.02, -0.03, 0.1)).removed is None
+    assert contrast((0.8, 0.9, 0.7, 0.8, 0.05), gone).removed is None
     assert contrast((0.8, 0.9, 0.7), (0.4, 0.4, 0.4)).removed is None
+
+
+@pytest.mark.parametrize("launches", [1, 2, 3, 4])
+def test_fewer_than_five_launches_of_either_arm_prove_nothing(launches: int) -> None:
+    there, gone = (0.8,) * 5, (0.01,) * 5
+    assert contrast(there, gone).removed is True
+    assert contrast(there[:launches], gone).removed is None
+    assert contrast(there, gone[:launches]).removed is None
+
+
+def test_two_launches_against_two_refute_nothing_either() -> None:
+    assert contrast((0.8, 0.8), (0.8, 0.8)).removed is None
+    assert not contrast((0.8, 0.8), (0.8, 0.8)).reproduced
+    assert contrast((0.8, 0.8, 0.8), (0.8, 0.8)).removed is None
+
+
+def test_every_kind_of_finding_is_measured_often_enough_to_be_proven() -> None:
+    for kind in KINDS:
+        fewest = 4 * 5 if kind.kinds == ("launch effect",) else 5  # that one needs groups of launches
+        assert kind.launches >= fewest, kind.kinds
 
 
 def test_an_effect_that_is_not_there_cannot_be_removed() -> None:
@@ -222,6 +243,67 @@ def test_a_collapse_and_its_step_are_one_place_and_the_step_says_where() -> None
     assert places([collapse, STEP, elsewhere, other]) == [[STEP, collapse], [elsewhere], [other]]
     unsure = replace(STEP, status="UNDECIDED")
     assert places([collapse, unsure]) == [[collapse, unsure]] == places([unsure, collapse])
+
+
+class Narrow(Cause, register=False):
+    """What its experiment saw: by the size at which the step was looked for."""
+
+    name = "narrow"
+    page = "narrow"
+    summary = "Something."
+
+    def __init__(self, name: str, *, at_narrow: Examination, at_wide: Examination | Exception) -> None:
+        self.name = name  # type: ignore[misc]
+        self.seen = {4097: at_narrow, 8192: at_wide}
+        self.tried: list[int] = []
+
+    def suspect(self, finding: Finding, scene: Scene) -> Suspicion | None:
+        return Suspicion(0.9, (f"{finding.size_to}",))
+
+    def examine(self, suspicion: Suspicion, case: Case) -> Examination:
+        self.tried.append(case.finding.size_to)
+        assert suspicion.reasons == (f"{case.finding.size_to}",), "what it suspects is of the place that is tried"
+        seen = self.seen[case.finding.size_to]
+        if isinstance(seen, Exception):
+            raise seen
+        return seen
+
+
+ABSENT = Examination(None, None, reproduced=False)
+WIDE = replace(STEP, size_from=4096, size_to=8192)
+
+
+def explained(monkeypatch: pytest.MonkeyPatch, *those: Narrow) -> explain.Verdict:
+    """A step between 4,096 and 8,192 that seemed to be at 4,097 while it was narrowed."""
+    system = resolve("lam/tcp")[0]
+    scene = Scene(Material("invented"), tests=all_tests(), systems={STEP.system: system})
+    monkeypatch.setattr(explain, "causes", lambda: those)
+    monkeypatch.setattr(explain, "locate", lambda case, edge: NarrowedStep(4096, 4097, 0.8, True))
+    return Explainer(scene, Bench({}, Silent()), Silent()).explain([WIDE])
+
+
+def test_what_does_not_show_where_it_was_narrowed_to_is_tried_on_the_wide_place_for_every_cause(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    refuted = Examination(False, None)
+    first = Narrow("first", at_narrow=refuted, at_wide=ABSENT)
+    second = Narrow("second", at_narrow=ABSENT, at_wide=refuted)
+    third = Narrow("third", at_narrow=ABSENT, at_wide=Examination(True, True))
+    verdict = explained(monkeypatch, first, second, third)
+    assert [one.tried for one in (first, second, third)] == [[4097], [4097, 8192], [8192]]
+    assert verdict.status == "CONFIRMED"
+    assert (verdict.finding.cause, verdict.finding.size_to) == ("third", 8192)
+
+
+@pytest.mark.parametrize("at_wide", [ABSENT, TimeIsUp()])
+def test_what_shows_nowhere_again_is_undecided_and_never_suspected(
+    monkeypatch: pytest.MonkeyPatch, at_wide: Examination | Exception
+) -> None:
+    one = Narrow("likely", at_narrow=ABSENT, at_wide=at_wide)
+    verdict = explained(monkeypatch, one)
+    assert one.tried == [4097, 8192]
+    assert (verdict.status, verdict.finding.cause) == ("UNDECIDED", None)
+    assert "did not show again" in verdict.note
 
 
 def test_figures_of_a_file_are_never_measured_again() -> None:

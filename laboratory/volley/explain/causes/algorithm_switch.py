@@ -20,8 +20,6 @@ from volley.explain.scene import Scene
 from volley.explain.symptom import Edge, launch_rows
 from volley.systems.traits import Algorithm
 
-LAUNCHES = 3
-"""Per algorithm; that the same one wins on both sides in all of them is enough."""
 ALIKE = math.log(1.15)
 """Two algorithms that take the same time within this are the same to us."""
 
@@ -67,7 +65,7 @@ class AlgorithmSwitch(Cause):
         if not forced or not isinstance(edge, Edge):
             return Examination(None, None, ("No way is known to choose this MPI's algorithms.",))
         arms = [case.arm(), *(case.arm(one.name, one.settings) for one in forced)]
-        found, *others = case.bench.run(arms, LAUNCHES)
+        found, *others = case.bench.run(arms)
         contrasts = [case.compare(found, one) for one in others]
         figures = {one.changed.arm.name: one.figures() for one in contrasts}
         if not contrasts[0].reproduced:

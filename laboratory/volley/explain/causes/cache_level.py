@@ -3,9 +3,9 @@
 
 Signature: the rate falls where some multiple of the size reaches the size of one of the machine's own caches.
 Intervention: every message from and to another place of a memory several times as large as that cache, so that
-nothing is ever in it; smaller messages must then be as slow per byte as large ones, and the edge must go. Counter:
-copying alone, without any MPI, on the same machine: its rate must fall across the same sizes. Where the processor
-counts its misses, they are told.
+nothing is ever in it. The edge of this very finding must go, and it must go because the sizes before it lose the cache,
+which those behind it never had. Counter: copying alone, without any MPI, on the same machine: its rate must fall across
+the sizes at which as many bytes are in use. Where the processor counts its misses, they are told.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from volley.benchmarks import TRAFFIC_PER_RANK
 from volley.detect.finding import Finding
 from volley.explain.case import Case, Contrast
-from volley.explain.cause import Cause, Examination, Suspicion
+from volley.explain.cause import Cause, Examination, Suspicion, not_shown
 from volley.explain.scene import Scene
 from volley.explain.symptom import PerByte, edge_of
 from volley.sizes import format_size
@@ -39,7 +39,10 @@ LEAST_LARGER = 4
 MOST_BYTES = 1 << 30
 """More memory is not taken for it: for caches of more than 64 MiB it is less than LARGER times."""
 SLOWER = math.log(1.25)
-"""By so much copying alone must slow down per byte across the cache's size."""
+"""By so much copying alone must slow down per byte across the edge."""
+STILL_CACHED = 0.6
+"""What lies behind the edge may lose so much (as a log ratio) of what the sizes before it lose without the cache. A
+step that has another reason becomes small beside memory's time, but both its sides lose alike."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,7 @@ class CacheLevel(Cause):
                 f"What {copies / 2:g} ranks use at {finding.size_from:,} bytes fits into the level-{cache.level} cache "
                 f"({format_size(cache.size)}); at the next size measured it does not.",
             ),
-            {"cache": cache},
+            {"cache": cache, "copies": copies},
         )
 
     def examine(self, suspicion: Suspicion, case: Case) -> Examination:
@@ -88,38 +91,48 @@ class CacheLevel(Cause):
             return Examination(None, None, (f"The cache is too large ({format_size(cache.size)}) to be avoided here.",))
         if not case.scene.cold(case.finding.test):
             return Examination(None, None, ("This is the machine's own copying: there is no MPI to take away.",))
-        before = max(64, min(case.finding.size_from, cache.size) // 2)
-        behind = (
-            max(2 * case.finding.size_to, case.finding.size_from * 4) if case.finding.kind == "step" else 2 * cache.size
-        )
-        symptom = PerByte(case.finding, before, behind)
-        changed = case.arm(f"messages spread over {format_size(spread)}", variant=f"cold:{spread}", sizes=symptom.sizes)
-        contrast = case.contrast(changed, symptom)
+        low, high = edge_of(case.finding, case.symptom.curve)
+        own = case.symptom if case.finding.kind == "step" else PerByte(case.finding, low, high)
+        changed = case.arm(f"messages spread over {format_size(spread)}", variant=f"cold:{spread}", sizes=own.sizes)
+        contrast = case.contrast(changed, own)
         if not contrast.reproduced:
-            return Examination(None, False, ("A byte takes no longer behind the edge than before it.",))
-        alone = _copying(case, symptom)
-        said = (
-            f"A byte at {behind:,} takes {np.exp(np.median(contrast.before)):.2f} times as long as at {before:,}; "
-            f"{np.exp(np.median(contrast.after)):.2f} times if no message is in the cache.",
-            f"Copying without an MPI takes {np.exp(alone):.2f} times as long per byte there.",
-            *_misses(contrast, symptom),
-        )
+            return not_shown(contrast)
+        buffers = suspicion.details["copies"] / 2
+        across = PerByte(case.finding, max(64, round(low * buffers / 2)), round(high * buffers * 2))
+        alone = _copying(case, across)
+        before, behind = (_cost(contrast, [one for one in own.sizes if (one > low) is far]) for far in (False, True))
+        said = [
+            f"If no message is in the cache: {contrast.words()}. Messages before the edge take {np.exp(before):.2f} "
+            f"times as long so, those behind it {np.exp(behind):.2f} times.",
+            f"Copying without an MPI takes {np.exp(alone):.2f} times as long per byte at {across.behind:,} bytes as at "
+            f"{across.before:,}.",
+            *_misses(contrast, (low, high)),
+        ]
+        hidden = contrast.removed and behind > STILL_CACHED * before
+        if hidden:
+            said.append("What lies behind the edge was in the cache as well: that hides an edge, and removes none.")
         return Examination(
-            contrast.removed,
+            None if hidden else contrast.removed,
             None if math.isnan(alone) else alone >= SLOWER,
-            said,
+            tuple(said),
             "nothing is wrong: compute on data while they are in the cache, and send in pieces that fit into it",
             contrast.figures(),
         )
 
 
-def _misses(contrast: Contrast, symptom: PerByte) -> Iterator[str]:
+def _cost(contrast: Contrast, sizes: list[int]) -> float:
+    """Log of how much longer messages of these sizes take if none is in the cache."""
+    found, cold = (arm.medians_ns() for arm in (contrast.found, contrast.changed))
+    return float(np.mean([math.log(cold[size] / found[size]) for size in sizes if size in found and size in cold]))
+
+
+def _misses(contrast: Contrast, edge: tuple[int, int]) -> Iterator[str]:
     """What the processor counted on both sides of the edge, as found and without the cache; nothing if it cannot."""
     for event, cache in MISSES.items():
         counted = [
             (measured.event_per_operation(event, size), size)
             for measured in (contrast.found, contrast.changed)
-            for size in symptom.sizes
+            for size in edge
         ]
         per_kib = [1024 * number / size for number, size in counted if number is not None]
         if len(per_kib) == len(counted):

@@ -37,7 +37,6 @@ OUT_OF_ORDER_COUNTED = 8.0
 """In all launches of an experiment's arm, for their absence to mean something: eight by chance against none or few."""
 LEFT = 0.4
 """Share of the segments out of order that may be left with the effect gone."""
-LAUNCHES = 6
 KINDS = ("step", "plateau", "collapse", "spike", "bimodal", "stall", "launch effect", "drift", "regression")
 
 
@@ -79,7 +78,7 @@ class CongestionControl(Cause):
         """Another congestion control."""
         other, current = suspicion.details["other"], suspicion.details["current"]
         words = f"congestion:{other}"
-        contrast = case.contrast(case.arm(f"sockets={words}", sockets(words)), launches=LAUNCHES)
+        contrast = case.contrast(case.arm(f"sockets={words}", sockets(words)))
         figures = {**contrast.figures(), **_counts(contrast)}
         if not contrast.reproduced:
             return not_shown(contrast)

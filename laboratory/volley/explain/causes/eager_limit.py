@@ -20,7 +20,7 @@ from volley.benchmarks import all_tests
 from volley.detect.finding import Finding
 from volley.explain.case import Case, Contrast
 from volley.explain.cause import Cause, Examination, Suspicion, not_shown
-from volley.explain.experiment import Arm
+from volley.explain.experiment import LAUNCHES, Arm
 from volley.explain.scene import Scene
 from volley.explain.symptom import Edge, edge_of
 from volley.sizes import format_size
@@ -198,7 +198,7 @@ def _put_back(case: Case, edge: Edge, knobs: list[Knob]) -> Examination:
     for tried in tries:  # the lower of two limits rules: then one setting alone does nothing
         settings = {name: str(value) for name, value in tried.items()}
         words = " and ".join(f"{name}={value}" for name, value in settings.items())
-        limits = _limits(case, [case.arm(), case.arm(words, settings)], 4 * max(was, edge.high))
+        limits = _limits(case, [case.arm(), case.arm(words, settings)], 4 * max(was, edge.high), LAUNCHES)
         if limits is None:
             return Examination(None, None, ("The probes found no limit.",))
         before, after = limits
@@ -253,13 +253,15 @@ def _counter(case: Case, edge: Edge, knob: Knob, value: int) -> tuple[bool | Non
     return None, [f"With {knob.name}={third} no step was seen at {format_size(target.low)}."]
 
 
-def _limits(case: Case, arms: list[Arm], most: int = 0) -> tuple[int, int] | None:
-    """Up to which size a send to an absent receiver returns, in two arms; `most`: the largest that is tried."""
+def _limits(case: Case, arms: list[Arm], most: int = 0, launches: int = 1) -> tuple[int, int] | None:
+    """Up to which size a send to an absent receiver returns, in two arms; `most`: the largest that is tried.
+
+    None if a launch said nothing, or if launches of an arm do not agree.
+    """
     test = all_tests()[LATE]
     most = most or 4 * max(case.symptom.sizes)
-    measured = case.bench.run([replace(arm, test=test, ranks=2, sizes=(most,)) for arm in arms], 1)
-    found = [one.facts("limit") for one in measured]
-    if not all(found):
+    measured = case.bench.run([replace(arm, test=test, ranks=2, sizes=(most,)) for arm in arms], launches)
+    found = [[int(fact["largest_returning"]) for fact in one.facts("limit")] for one in measured]
+    if any(len(each) < launches or len(set(each)) > 1 for each in found):
         return None
-    before, after = (facts[0]["largest_returning"] for facts in found)
-    return int(before), int(after)
+    return found[0][0], found[1][0]

@@ -19,7 +19,7 @@ import numpy as np
 from volley.detect.finding import Finding
 from volley.explain.case import Case, Contrast
 from volley.explain.cause import Cause, Examination, Suspicion, not_shown
-from volley.explain.experiment import Arm, Measured
+from volley.explain.experiment import LAUNCHES, Arm, Measured
 from volley.explain.scene import Scene
 from volley.explain.symptom import Symptom
 from volley.explain.tcp import (
@@ -47,7 +47,6 @@ COUNTED_LEFT = 0.2
 """Share of losses that may be left with the effect gone."""
 PACED = "window:1"
 """The test's variant in which one rank sends at a time (tests/incast.c)."""
-LAUNCHES = 5
 REPETITIONS = 8
 """Of 64 KiB from each of 12 senders to a port of 60 KB, two in five lose packets and wait: 8 times not is no chance."""
 WAITED_NS = 100e6

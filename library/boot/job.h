@@ -22,6 +22,7 @@ inline constexpr const char *arena_address = "VOLLEY_ARENA_ADDRESS"; ///< hexade
 inline constexpr const char *rank = "VOLLEY_RANK";                   ///< decimal, in the world
 inline constexpr const char *ranks = "VOLLEY_RANKS";                 ///< decimal, size of the world
 inline constexpr const char *application = "VOLLEY_APPLICATION";     ///< decimal: which program of an MPMD job
+inline constexpr const char *listener = "VOLLEY_LISTENER_FD";        ///< decimal, an inherited socket; several hosts
 } // namespace environment
 
 inline constexpr std::size_t cache_line = 64;
@@ -128,9 +129,21 @@ struct alignas(cache_line) RankRecord {
     alignas(cache_line) CallStatus call_status;
 };
 
+/// A network address, as a socket address has it without the port.
+struct NetworkAddress {
+    std::uint16_t family;    ///< AF_INET, AF_INET6; 0: none
+    std::uint16_t unused;    ///< 0
+    std::uint32_t scope;     ///< of an IPv6 address that is valid on one link only, on the host that uses it
+    unsigned char bytes[16]; ///< in network order; 4 of them for IPv4
+};
+
+inline constexpr std::size_t host_name_bytes = 256;
+
 /// One per node of the job, in the arena.
 struct alignas(cache_line) NodeRecord {
-    std::uint32_t ranks; ///< of the job, that are on this node
+    char host[host_name_bytes]; ///< as the user has named it; empty if all ranks are on one host
+    NetworkAddress address;     ///< where its ranks take TCP connections
+    std::uint32_t ranks;        ///< of the job, that are on this node
     /// Offset of the NodeShared (transport/node_shared.h) of a node whose ranks have this arena; 0 until the first of
     /// them has made it.
     alignas(cache_line) std::atomic<std::uint64_t> shared;

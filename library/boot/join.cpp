@@ -24,11 +24,11 @@ namespace volley {
 namespace {
 
 /// The number in a variable; nothing if it is not set or not a number.
-std::optional<std::uint64_t> number_in(const char *variable, int base = 10) {
+std::optional<std::int64_t> number_in(const char *variable, int base = 10) {
     const char *text = std::getenv(variable);
     if (!text) return std::nullopt;
     if (base == 16 && std::strncmp(text, "0x", 2) == 0) text += 2;
-    std::uint64_t value = 0;
+    std::int64_t value = 0;
     auto [end, error] = std::from_chars(text, text + std::strlen(text), value, base);
     if (error != std::errc() || *end != '\0') return std::nullopt;
     return value;
@@ -68,7 +68,7 @@ bool is_in_place(const RankRecord &record) {
 /// Removes the launcher's variables, since children of this process are not ranks of the job.
 void forget_environment() {
     for (const char *name : {environment::arena_file, environment::arena_address, environment::rank, environment::ranks,
-                             environment::application})
+                             environment::application, environment::listener})
         unsetenv(name);
 }
 
@@ -97,6 +97,8 @@ std::optional<JobPlace> join_launcher() {
     place.rank = static_cast<int>(*rank);
     place.ranks = static_cast<int>(place.arena->ranks);
     place.application = static_cast<int>(number_in(environment::application).value_or(0));
+    place.listener = Descriptor(static_cast<int>(number_in(environment::listener).value_or(-1)));
+    if (place.listener) fcntl(place.listener.get(), F_SETFD, FD_CLOEXEC);
     forget_environment();
     return place;
 }
@@ -123,7 +125,7 @@ std::optional<JobPlace> join_pmi() {
                     "host only");
     JobPlace place{.arena = nullptr, .rank = launcher->rank(), .ranks = launcher->ranks()};
     if (place.rank == 0) {
-        auto *arena = new Arena(place.ranks); // as long as the process
+        auto *arena = new Arena(JobLayout::one_host(place.ranks)); // as long as the process
         for (int rank = 0; rank < place.ranks; rank++) {
             arena->record(rank).placement = Placement::process;
             arena->record(rank).state = RankState::started;
@@ -178,7 +180,7 @@ void refuse_foreign_launcher() {
 }
 
 JobPlace alone() {
-    auto *arena = new Arena(1); // as long as the process
+    auto *arena = new Arena(JobLayout::one_host(1)); // as long as the process
     arena->record(0).placement = Placement::process;
     arena->record(0).state = RankState::started;
     return {.arena = arena->head()};
@@ -210,7 +212,7 @@ JobPlace join_job() {
         place = alone();
     }
     take_place(rank_records(place->arena)[place->rank], place->rank);
-    return *place;
+    return std::move(*place);
 }
 
 void leave_job() {

@@ -2,6 +2,7 @@
 /// How a process learns which job it belongs to, and maps the memory its ranks share.
 #pragma once
 
+#include "boot/descriptor.h"
 #include "boot/job.h"
 
 #include <string>
@@ -14,6 +15,7 @@ struct JobPlace {
     int rank = 0;
     int ranks = 1;
     int application = 0;
+    Descriptor listener = {}; ///< the socket where the rank takes connections, if the launcher has made it
 };
 
 /// Finds the job of this process. It asks, in this order, Volley's mpiexec and a launcher that speaks PMI-1; without

@@ -81,7 +81,7 @@ void join() {
     node.wait_policy = WaitPolicy::for_job(place.arena->ranks_here, place.arena->cpus);
     node.fences = prepare_fences();
     messages.prepare();
-    if (processes.uses(Transport::tcp)) tcp.open();
+    if (processes.uses(Transport::tcp)) tcp.open(std::move(place.listener));
     introspection.open();
     make_predefined_communicators();
     joined = true;

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cstdlib>
 #include <functional>
+#include <iterator>
+#include <sstream>
 #include <string_view>
 
 #include "boot/error.h"
@@ -69,6 +71,19 @@ std::string read_transport(const std::string &text) {
     refuse("option --transport has the value '" + text + "': it is auto, shm or tcp");
 }
 
+Mapping read_mapping(const std::string &text) {
+    if (text == "slot") return Mapping::slot;
+    if (text == "node") return Mapping::node;
+    refuse("option --map-by has the value '" + text + "': it is slot or node");
+}
+
+std::vector<std::string> read_words(const std::string &text) {
+    std::istringstream stream(text);
+    std::vector<std::string> words{std::istream_iterator<std::string>(stream), {}};
+    if (words.empty()) refuse("option --agent has an empty value: it is a command that is called as ssh is");
+    return words;
+}
+
 void check_name(const std::string &option, const std::string &name) {
     if (name.empty() || name.find('=') != std::string::npos)
         refuse("option " + option + " names the environment variable '" + name +
@@ -118,6 +133,12 @@ void read_options(Reader &reader, CommandLine &line, Application &application) {
         };
     };
     const auto label = [&](const std::string &, Reader &) { line.label = true; };
+    const auto hosts = [&](const std::string &typed, Reader &from) {
+        line.hosts = read_hosts(typed, from.value(typed, "names of hosts with commas between"));
+    };
+    const auto hostfile = [&](const std::string &typed, Reader &from) {
+        line.hosts = read_hostfile(from.value(typed, "a file that names hosts"));
+    };
     const Option options[] = {
         {"n", ranks},
         {"np", ranks},
@@ -142,6 +163,23 @@ void read_options(Reader &reader, CommandLine &line, Application &application) {
          [&](const std::string &typed, Reader &from) {
              line.environment.emplace_back("VOLLEY_TRANSPORT", read_transport(from.value(typed, "auto, shm or tcp")));
          }},
+        {"hosts", hosts},
+        {"host", hosts},
+        {"hostfile", hostfile},
+        {"machinefile", hostfile},
+        {"f", hostfile},
+        {"map-by", [&](const std::string &typed,
+                       Reader &from) { line.mapping = read_mapping(from.value(typed, "slot or node")); }},
+        {"ppn",
+         [&](const std::string &typed, Reader &from) {
+             line.ranks_per_host = read_ranks(typed, from.value(typed, "the number of ranks on each host"));
+         }},
+        {"agent",
+         [&](const std::string &typed, Reader &from) {
+             line.agent = read_words(from.value(typed, "a command that is called as ssh is"));
+         }},
+        {"interface", [&](const std::string &typed,
+                          Reader &from) { line.interface = from.value(typed, "the name of a network interface"); }},
         {"label", label},
         {"l", label},
         {"verbose", [&](const std::string &, Reader &) { line.verbose = true; }},
@@ -200,8 +238,13 @@ CommandLine read_command_line(const std::vector<std::string> &arguments) {
     return line;
 }
 
+void export_settings(const CommandLine &line) {
+    for (const auto &[name, value] : line.environment)
+        if (name.starts_with("VOLLEY_")) setenv(name.c_str(), value.c_str(), 1);
+}
+
 const char *help_text() {
-    return R"(mpiexec starts the ranks of an MPI program on this machine.
+    return R"(mpiexec starts the ranks of an MPI program, on this machine or on several.
 
     mpiexec [OPTIONS] PROGRAM [ARGUMENTS] [: [OPTIONS] PROGRAM2 [ARGUMENTS] ...]
 
@@ -219,6 +262,13 @@ For the whole job:
                       likes; without this option, core if there are as many processors as ranks
   --transport NAME    what carries messages between ranks: shm, memory they share; tcp, TCP connections on this
                       machine; auto: what is fastest (the default)
+  --hosts A:4,B:4     run on these hosts, so many ranks on each (1); --host is the same
+  --hostfile FILE     the same from a file, one host a line, as Open MPI, MPICH and LAM have it; also -f, -machinefile
+  --map-by slot|node  fill the slots of each host in turn (the default), or take one of each in turn
+  -ppn N              so many ranks on each host, whatever the list says
+  --agent COMMAND     starts programs on other hosts; called as ssh is, COMMAND HOST PROGRAM ... (srun in an
+                      allocation of Slurm, otherwise ssh)
+  --interface NAME    the network between hosts, by an interface's name or as 10.1.0.0/16 (one all hosts are in)
   -l, --label         start each line of output with its rank
   --verbose           say for each program how its ranks run, and why
   --settings          print the settings of ranks (environment variables VOLLEY_*) and their values, and end

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "launch/hosts/host_list.h"
+
 namespace volley::launch {
 
 enum class RankKind { automatic, shared, process };
@@ -30,6 +32,11 @@ struct CommandLine {
     std::optional<std::vector<std::string>> inherited;
     RankKind kind = RankKind::automatic;
     Binding binding = Binding::automatic;
+    std::vector<Host> hosts; ///< empty: this one
+    Mapping mapping = Mapping::slot;
+    int ranks_per_host = 0;         ///< of the slots; 0: as `hosts` says
+    std::vector<std::string> agent; ///< its words (launch/hosts/agent.h); empty: chosen
+    std::string interface;          ///< between hosts, as choose_addresses() takes it
     bool label = false;
     bool verbose = false;
     bool version = false;  ///< print the version and end
@@ -39,6 +46,9 @@ struct CommandLine {
 
 /// Reads the arguments, without that of the command itself. Throws Error.
 CommandLine read_command_line(const std::vector<std::string> &arguments);
+
+/// Sets VOLLEY_ variables of all programs in this process, too: so an error in them is reported once, not by each rank.
+void export_settings(const CommandLine &line);
 
 /// The text of --help.
 const char *help_text();

@@ -12,23 +12,27 @@ namespace {
 constexpr int signal_offset = 128; ///< as shells have it
 constexpr int status_mask = 0xff;  ///< what is left of an exit status on Unix
 
-std::string describe_rank(int rank, const std::string &program, const RankRecord &record) {
-    return "rank " + std::to_string(rank) + " (" + program + ", process " + std::to_string(record.process) + ")";
-}
-
 } // namespace
 
+int signal_status(int number) {
+    return signal_offset + number;
+}
+
 int shell_status(int wait_status) {
-    return WIFSIGNALED(wait_status) ? signal_offset + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+    return WIFSIGNALED(wait_status) ? signal_status(WTERMSIG(wait_status)) : WEXITSTATUS(wait_status);
 }
 
 bool ends_job(RankState state) {
     return state == RankState::initialised;
 }
 
-std::string describe_end(int rank, const std::string &program, const RankRecord &record, RankState state,
-                         int wait_status) {
-    std::string text = describe_rank(rank, program, record);
+std::string describe_rank(int rank, const std::string &program, const std::string &host, const RankRecord &record) {
+    return "rank " + std::to_string(rank) + " (" + program + ", process " + std::to_string(record.process) +
+           (host.empty() ? "" : " on " + host) + ")";
+}
+
+std::string describe_end(const std::string &rank, const RankRecord &record, RankState state, int wait_status) {
+    std::string text = rank;
     if (WIFSIGNALED(wait_status)) {
         const int number = WTERMSIG(wait_status);
         text += " was ended by signal " + std::to_string(number) + " (" + signal_name(number) + ")";
@@ -40,10 +44,6 @@ std::string describe_end(int rank, const std::string &program, const RankRecord 
     if (state == RankState::started) return text + " before MPI_Init";
     if (state == RankState::initialised) return text + " without MPI_Finalize";
     return text;
-}
-
-std::string describe_abort(int rank, const std::string &program, const RankRecord &record, int code) {
-    return describe_rank(rank, program, record) + " called MPI_Abort with code " + std::to_string(code);
 }
 
 int abort_status(int code) {

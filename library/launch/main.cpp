@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// mpiexec: starts the ranks of a job on this machine and stays until the last has ended.
+/// mpiexec: starts the ranks of a job and stays until the last has ended.
 #include <fcntl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstdlib>
+#include <string>
+#include <vector>
 
 #include "boot/arena.h"
 #include "boot/error.h"
 #include "boot/settings.h"
 #include "launch/command_line.h"
+#include "launch/hosts/agent.h"
+#include "launch/hosts/coordinator.h"
+#include "launch/hosts/node_daemon.h"
 #include "launch/plan.h"
-#include "launch/process.h"
-#include "launch/rank_host.h"
-#include "launch/supervisor.h"
+#include "launch/run.h"
 
 namespace {
 
@@ -29,40 +30,13 @@ void open_standard_streams() {
     if (descriptor >= 0) close(descriptor);
 }
 
-/// Two pipes for each rank need many; ranks get back what mpiexec had, which is returned.
-rlimit raise_open_files() {
-    rlimit original = {};
-    getrlimit(RLIMIT_NOFILE, &original);
-    rlimit raised = original;
-    raised.rlim_cur = raised.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &raised);
-    return original;
-}
-
 int run(const Plan &plan, bool label) {
-    RankStart common = {};
-    common.open_files = raise_open_files();
-    Arena arena(plan.ranks());
+    const rlimit open_files = raise_open_files();
+    Arena arena(plan.layout);
     Input input;
-    Output output(plan.ranks(), label);
+    Output output(plan.here, plan.ranks(), label);
     const Signals signals;
-    const ProcessGroup group;
-    common.launcher = getpid();
-    common.group = group.id();
-    common.signal_mask = signals.original_mask();
-
-    std::vector<StandardStreams> streams;
-    for (int rank = 0; rank < plan.ranks(); ++rank)
-        streams.push_back({input.rank_end(rank), output.output_of(rank), output.error_of(rank)});
-    std::vector<pid_t> hosts;
-    for (std::uint32_t space = 1; space <= plan.spaces.size(); ++space)
-        hosts.push_back(start_rank_host(plan, arena, space, common, streams));
-    for (int rank = 0; rank < plan.ranks(); ++rank)
-        if (!plan.of_rank(rank).shared)
-            start_process(plan, arena, rank, common, streams[static_cast<std::size_t>(rank)]);
-    input.ranks_started();
-    output.ranks_started();
-    return Supervisor(plan, arena, signals, group, input, output, std::move(hosts)).run();
+    return run_ranks(plan, arena, signals, open_files, input, output);
 }
 
 } // namespace
@@ -70,7 +44,9 @@ int run(const Plan &plan, bool label) {
 int main(int count, char **arguments) {
     try {
         open_standard_streams();
-        const CommandLine line = read_command_line({arguments + 1, arguments + count});
+        const std::vector<std::string> words(arguments + 1, arguments + count);
+        if (words == std::vector<std::string>{node_daemon_option}) return run_node_daemon();
+        const CommandLine line = read_command_line(words);
         if (line.help) {
             std::fputs(help_text(), stdout);
             return 0;
@@ -79,14 +55,13 @@ int main(int count, char **arguments) {
             std::puts("mpiexec (Volley) " VOLLEY_VERSION ", MPI 5.0 standard ABI");
             return 0;
         }
-        // mpiexec takes the settings of all ranks too, so that an error in them is reported once, not by each rank.
-        for (const auto &[name, value] : line.environment)
-            if (name.starts_with("VOLLEY_")) setenv(name.c_str(), value.c_str(), 1);
+        export_settings(line);
         const Settings settings = read_settings();
         if (line.settings) {
             std::fputs(settings.text(line.kind != RankKind::process).c_str(), stdout);
             return 0;
         }
+        if (!line.hosts.empty()) return run_on_hosts(line, words);
         const Plan plan = make_plan(line);
         if (line.verbose) std::fputs(describe(plan).c_str(), stderr);
         return run(plan, line.label);

@@ -26,7 +26,7 @@ bool is_writable(int descriptor) {
 
 } // namespace
 
-Sink::Sink(int descriptor) : descriptor_(descriptor), terminal_(isatty(descriptor) == 1) {
+DescriptorSink::DescriptorSink(int descriptor) : descriptor_(descriptor), terminal_(isatty(descriptor) == 1) {
     struct stat facts = {};
     if (fstat(descriptor, &facts) != 0) return;
     always_ready_ = S_ISREG(facts.st_mode);
@@ -35,21 +35,21 @@ Sink::Sink(int descriptor) : descriptor_(descriptor), terminal_(isatty(descripto
     null_ = S_ISCHR(facts.st_mode) && facts.st_rdev == makedev(memory_major, null_minor);
 }
 
-bool Sink::takes_lines_directly() const {
+bool DescriptorSink::takes_lines_directly() const {
     if (null_) return true;
     termios settings = {};
     return terminal_ && tcgetattr(descriptor_, &settings) == 0 && (settings.c_lflag & TOSTOP) == 0;
 }
 
-bool Sink::full() const {
+bool DescriptorSink::full() const {
     return pending_.size() - written_ > most_pending_bytes;
 }
 
-void Sink::put(std::string_view text) {
+void DescriptorSink::put(std::string_view text) {
     if (!broken_) pending_ += text;
 }
 
-void Sink::advance() {
+void DescriptorSink::advance() {
     while (!empty() && (always_ready_ || is_writable(descriptor_))) {
         // A pipe that is writable takes PIPE_BUF bytes without blocking.
         const std::size_t most = always_ready_ ? SIZE_MAX : PIPE_BUF;
@@ -66,6 +66,26 @@ void Sink::advance() {
         pending_.erase(0, written_);
         written_ = 0;
     }
+}
+
+void DescriptorSink::watch(std::vector<pollfd> &watched) const {
+    if (!empty()) watched.push_back({descriptor_, POLLOUT, 0});
+}
+
+void ChannelSink::put(std::string_view text) {
+    channel_.send(FrameKind::output, stream_, text);
+}
+
+bool ChannelSink::empty() const {
+    return channel_.pending() == 0 || channel_.closed();
+}
+
+bool ChannelSink::full() const {
+    return channel_.pending() > most_pending_bytes;
+}
+
+bool ChannelSink::broken() const {
+    return channel_.closed();
 }
 
 Stream::Stream(Descriptor pipe, std::string label, Sink &sink)
@@ -126,22 +146,32 @@ void Stream::flush(bool at_end) {
     if (at_end && !label_.empty()) sink_.put("\n");
 }
 
-Output::Output(int ranks, bool label)
-    : output_(STDOUT_FILENO), error_(STDERR_FILENO), person_(output_.is_terminal() || isatty(STDIN_FILENO) == 1) {
+Output::Output(const std::vector<int> &here, int ranks, bool label)
+    : output_(std::make_unique<DescriptorSink>(STDOUT_FILENO)), error_(std::make_unique<DescriptorSink>(STDERR_FILENO)),
+      person_(output_->is_terminal() || isatty(STDIN_FILENO) == 1) {
     const bool alone = ranks == 1 && !label;
-    if (!alone && (label || !output_.takes_lines_directly())) connect(ranks, label, output_, rank_outputs_);
+    if (!alone && (label || !output_->takes_lines_directly())) connect(here, ranks, label, *output_, rank_outputs_);
     // Standard error is written in pieces even to a terminal (C++'s std::cerr is): always through a pipe.
-    if (!alone) connect(ranks, label, error_, rank_errors_);
+    if (!alone) connect(here, ranks, label, *error_, rank_errors_);
 }
 
-void Output::connect(int ranks, bool label, Sink &sink, std::vector<Descriptor> &rank_ends) {
-    for (int rank = 0; rank < ranks; ++rank) {
+Output::Output(const std::vector<int> &here, int ranks, bool label, Channel &channel, bool person)
+    : output_(std::make_unique<ChannelSink>(channel, STDOUT_FILENO)),
+      error_(std::make_unique<ChannelSink>(channel, STDERR_FILENO)), channel_(&channel), person_(person) {
+    connect(here, ranks, label, *output_, rank_outputs_);
+    connect(here, ranks, label, *error_, rank_errors_);
+}
+
+void Output::connect(const std::vector<int> &here, int ranks, bool label, Sink &sink,
+                     std::vector<Descriptor> &rank_ends) {
+    rank_ends.resize(static_cast<std::size_t>(ranks));
+    for (const int rank : here) {
         int ends[2];
         if (pipe2(ends, O_CLOEXEC) != 0)
             throw system_error("cannot make a pipe for the output of rank " + std::to_string(rank) +
                                " (is the limit of open files, ulimit -n, too low?)");
         fcntl(ends[0], F_SETFL, O_NONBLOCK);
-        rank_ends.emplace_back(ends[1]);
+        rank_ends[static_cast<std::size_t>(rank)] = Descriptor(ends[1]);
         std::string prefix;
         if (label) prefix.append("[").append(std::to_string(rank)).append("] ");
         streams_.push_back(std::make_unique<Stream>(Descriptor(ends[0]), std::move(prefix), sink));
@@ -162,13 +192,14 @@ void Output::ranks_started() {
 }
 
 void Output::message(const std::string &text) {
-    error_.put("mpiexec: " + text + "\n");
-    error_.advance();
+    if (channel_ != nullptr) return channel_->send(FrameKind::message, 0, text);
+    error_->put("mpiexec: " + text + "\n");
+    error_->advance();
 }
 
 void Output::watch(std::vector<pollfd> &watched) {
-    for (const Sink *sink : {&output_, &error_})
-        if (!sink->empty()) watched.push_back({sink->descriptor(), POLLOUT, 0});
+    output_->watch(watched);
+    error_->watch(watched);
     first_watched_ = watched.size();
     watched_.clear();
     for (const auto &stream : streams_) {
@@ -194,8 +225,8 @@ void Output::advance(const std::vector<pollfd> &watched) {
     for (const auto &stream : streams_)
         if (const auto since = stream->unfinished_since(); person_ && since && now - *since >= wait_policy)
             stream->flush(false);
-    output_.advance();
-    error_.advance();
+    output_->advance();
+    error_->advance();
 }
 
 void Output::drain() {
@@ -203,8 +234,8 @@ void Output::drain() {
         while (stream->open() && stream->advance()) {}
         stream->flush(true);
     }
-    output_.advance();
-    error_.advance();
+    output_->advance();
+    error_->advance();
 }
 
 } // namespace volley::launch

@@ -12,37 +12,59 @@
 #include <vector>
 
 #include "boot/descriptor.h"
+#include "launch/hosts/channel.h"
 
 namespace volley::launch {
 
 using Clock = std::chrono::steady_clock;
 
-/// mpiexec's own standard output or error. Writing never blocks: text that the reader does not take yet is kept.
+/// Where text goes. Writing never blocks: text that the reader does not take yet is kept.
 class Sink {
   public:
-    explicit Sink(int descriptor);
+    Sink() = default;
+    Sink(const Sink &) = delete;
+    Sink &operator=(const Sink &) = delete;
+    virtual ~Sink() = default;
 
-    void put(std::string_view text);
+    virtual void put(std::string_view text) = 0;
     /// Writes as much as goes without waiting.
-    void advance();
-    [[nodiscard]] int descriptor() const {
-        return descriptor_;
-    }
-    [[nodiscard]] bool empty() const {
-        return pending_.size() == written_;
-    }
+    virtual void advance() {}
+    /// Adds what to wait for, if there is text.
+    virtual void watch(std::vector<pollfd> &) const {}
+    [[nodiscard]] virtual bool empty() const = 0;
     /// Whether so much text is kept that ranks have to wait for the reader.
-    [[nodiscard]] bool full() const;
+    [[nodiscard]] virtual bool full() const = 0;
     /// Whether the reader has gone.
-    [[nodiscard]] bool broken() const {
-        return broken_;
-    }
-    [[nodiscard]] bool is_terminal() const {
-        return terminal_;
+    [[nodiscard]] virtual bool broken() const = 0;
+    [[nodiscard]] virtual bool is_terminal() const {
+        return false;
     }
     /// Whether lines stay whole if ranks write to it themselves: all output is thrown away, or it is a terminal, to
     /// which C libraries write line by line, and which lets our process group write.
-    [[nodiscard]] bool takes_lines_directly() const;
+    [[nodiscard]] virtual bool takes_lines_directly() const {
+        return false;
+    }
+};
+
+/// mpiexec's own standard output or error.
+class DescriptorSink final : public Sink {
+  public:
+    explicit DescriptorSink(int descriptor);
+
+    void put(std::string_view text) override;
+    void advance() override;
+    void watch(std::vector<pollfd> &watched) const override;
+    [[nodiscard]] bool empty() const override {
+        return pending_.size() == written_;
+    }
+    [[nodiscard]] bool full() const override;
+    [[nodiscard]] bool broken() const override {
+        return broken_;
+    }
+    [[nodiscard]] bool is_terminal() const override {
+        return terminal_;
+    }
+    [[nodiscard]] bool takes_lines_directly() const override;
 
   private:
     int descriptor_;
@@ -52,6 +74,21 @@ class Sink {
     bool broken_ = false;
     std::string pending_;
     std::size_t written_ = 0; ///< of pending_
+};
+
+/// The same streams of the mpiexec that has started this node daemon.
+class ChannelSink final : public Sink {
+  public:
+    ChannelSink(Channel &channel, int stream) : channel_(channel), stream_(stream) {}
+
+    void put(std::string_view text) override;
+    [[nodiscard]] bool empty() const override;
+    [[nodiscard]] bool full() const override;
+    [[nodiscard]] bool broken() const override;
+
+  private:
+    Channel &channel_;
+    int stream_;
 };
 
 /// One of the two streams of one rank, as it comes out of its pipe.
@@ -91,7 +128,10 @@ class Stream {
 /// may be reading, it waits only 0.2 seconds, as it may be a question without a newline.
 class Output {
   public:
-    Output(int ranks, bool label);
+    /// `here` are the ranks of this host, of so many in the job.
+    Output(const std::vector<int> &here, int ranks, bool label);
+    /// In a node daemon. `person`: at mpiexec somebody may be reading.
+    Output(const std::vector<int> &here, int ranks, bool label, Channel &channel, bool person);
 
     /// What becomes the rank's standard output and error.
     [[nodiscard]] int output_of(int rank) const;
@@ -109,14 +149,15 @@ class Output {
     /// After the end of all ranks: passes on what is left in the pipes.
     void drain();
     [[nodiscard]] bool empty() const {
-        return output_.empty() && error_.empty();
+        return output_->empty() && error_->empty();
     }
 
   private:
-    void connect(int ranks, bool label, Sink &sink, std::vector<Descriptor> &rank_ends);
+    void connect(const std::vector<int> &here, int ranks, bool label, Sink &sink, std::vector<Descriptor> &rank_ends);
 
-    Sink output_;
-    Sink error_;
+    std::unique_ptr<Sink> output_;
+    std::unique_ptr<Sink> error_;
+    Channel *channel_ = nullptr;           ///< in a node daemon
     bool person_;                          ///< a terminal is involved
     std::vector<Descriptor> rank_outputs_; ///< by rank; empty: direct
     std::vector<Descriptor> rank_errors_;

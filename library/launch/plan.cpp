@@ -53,14 +53,32 @@ std::string ranks_text(int first, int last) {
 } // namespace
 
 Plan make_plan(const CommandLine &line) {
+    int ranks = 0;
+    for (const Application &application : line.applications) ranks += application.ranks;
+    return make_plan(line, JobLayout::one_host(ranks), {});
+}
+
+Plan make_plan(const CommandLine &line, JobLayout layout, std::vector<std::string> hosts) {
     Plan plan;
+    plan.layout = std::move(layout);
+    plan.hosts = std::move(hosts);
     for (const Application &application : line.applications) {
-        plan.applications.push_back(plan_application(line, application, plan.ranks()));
+        const int first = plan.ranks();
         plan.application_of.insert(plan.application_of.end(), static_cast<std::size_t>(application.ranks),
-                                   static_cast<int>(plan.applications.size() - 1));
+                                   static_cast<int>(plan.applications.size()));
+        const std::size_t before = plan.here.size();
+        for (int rank = first; rank < plan.ranks(); ++rank)
+            if (plan.layout.own < 0 || plan.layout.node_of[static_cast<std::size_t>(rank)] == plan.layout.own)
+                plan.here.push_back(rank);
+        // A program need not be on hosts where it does not run.
+        const bool runs_here = plan.here.size() > before;
+        plan.applications.push_back(
+            runs_here ? plan_application(line, application, first)
+                      : PlannedApplication{
+                            .application = application, .program = {}, .environment = {}, .first_rank = first});
     }
     long left = 0;
-    for (int rank = 0; rank < plan.ranks(); ++rank) {
+    for (const int rank : plan.here) {
         if (!plan.of_rank(rank).shared) continue;
         const long mappings = plan.of_rank(rank).program.image->runs_python() ? python_mappings : usual_mappings;
         if (mappings > left) {
@@ -70,13 +88,19 @@ Plan make_plan(const CommandLine &line) {
         left -= mappings;
         plan.spaces.back().push_back(rank);
     }
-    plan.masks = bind_ranks(line.binding, plan.ranks());
+    plan.masks = bind_ranks(line.binding, static_cast<int>(plan.here.size()));
     return plan;
+}
+
+const ProcessorMask *Plan::mask_of(int rank) const {
+    if (masks.empty()) return nullptr;
+    return &masks[static_cast<std::size_t>(std::ranges::find(here, rank) - here.begin())];
 }
 
 std::string describe(const Plan &plan) {
     std::string text;
     for (const PlannedApplication &planned : plan.applications) {
+        if (planned.program.path.empty()) continue;
         const int last = planned.first_rank + planned.application.ranks - 1;
         text += "mpiexec: " + planned.program.path + ": " + ranks_text(planned.first_rank, last);
         if (planned.shared)
@@ -111,6 +135,7 @@ std::vector<std::string> rank_environment(const Plan &plan, const Arena &arena, 
     set_variable(variables, environment::arena_address, "0x" + address);
     set_variable(variables, environment::rank, std::to_string(rank));
     set_variable(variables, environment::ranks, std::to_string(plan.ranks()));
+    if (plan.listener_number >= 0) set_variable(variables, environment::listener, std::to_string(plan.listener_number));
     set_variable(variables, environment::application,
                  std::to_string(plan.application_of[static_cast<std::size_t>(rank)]));
     return variables;

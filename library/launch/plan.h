@@ -24,24 +24,33 @@ struct PlannedApplication {
 
 struct Plan {
     std::vector<PlannedApplication> applications;
-    std::vector<int> application_of;      ///< by rank
+    std::vector<int> application_of; ///< by rank
+    JobLayout layout;
+    std::vector<std::string> hosts;       ///< by node, as the user has named them; empty: all ranks are on this host
+    std::vector<int> here;                ///< the ranks of this host
     std::vector<std::vector<int>> spaces; ///< ranks of each shared address space; their numbers start with 1
-    std::vector<ProcessorMask> masks;     ///< by rank; empty: ranks are not bound
+    std::vector<ProcessorMask> masks;     ///< in the order of `here`; empty: ranks are not bound
+    /// The descriptor that is a rank's listener (boot/job.h); -1: it has none.
+    int listener_number = -1;
 
     [[nodiscard]] int ranks() const {
         return static_cast<int>(application_of.size());
     }
     /// Of a rank's processors; nullptr if it is not bound.
-    [[nodiscard]] const ProcessorMask *mask_of(int rank) const {
-        return masks.empty() ? nullptr : &masks[static_cast<std::size_t>(rank)];
+    [[nodiscard]] const ProcessorMask *mask_of(int rank) const;
+    /// The name of this host, if there are others; otherwise empty.
+    [[nodiscard]] std::string host() const {
+        return hosts.empty() ? "" : hosts[static_cast<std::size_t>(layout.own)];
     }
     [[nodiscard]] const PlannedApplication &of_rank(int rank) const {
         return applications[static_cast<std::size_t>(application_of[static_cast<std::size_t>(rank)])];
     }
 };
 
-/// Throws Error, if a program is not there or cannot run as it is asked to.
+/// All ranks on this host. Throws Error, if a program is not there or cannot run as it is asked to.
 Plan make_plan(const CommandLine &line);
+/// The part of this host (layout.own) of a job of several; `hosts` are the names of all.
+Plan make_plan(const CommandLine &line, JobLayout layout, std::vector<std::string> hosts);
 
 /// For --verbose: one line for each program, and each further address space.
 std::string describe(const Plan &plan);

@@ -33,7 +33,7 @@ void start(RankStart &how, std::int32_t *process, const std::string &what) {
 } // namespace
 
 void start_process(const Plan &plan, const Arena &arena, int rank, const RankStart &common,
-                   const StandardStreams &streams) {
+                   const RankStreams &streams) {
     const PlannedApplication &planned = plan.of_rank(rank);
     const std::vector<std::string> variables = rank_environment(plan, arena, rank);
     std::vector<std::string> arguments = planned.application.arguments;

@@ -9,7 +9,6 @@
 namespace volley::launch {
 
 /// Returns once the program has been entered; its process id is in its record. Throws Error if it cannot be.
-void start_process(const Plan &plan, const Arena &arena, int rank, const RankStart &common,
-                   const StandardStreams &streams);
+void start_process(const Plan &plan, const Arena &arena, int rank, const RankStart &common, const RankStreams &streams);
 
 } // namespace volley::launch

@@ -71,7 +71,7 @@ class Host {
         common_.to_close_count = static_cast<std::uint32_t>(to_close_.size());
     }
 
-    void place(int rank, const StandardStreams &streams) {
+    void place(int rank, const RankStreams &streams) {
         const PlannedApplication &planned = plan_.of_rank(rank);
         const ElfImage &image = *planned.program.image;
         const std::vector<std::string> variables = rank_environment(plan_, arena_, rank);
@@ -124,7 +124,7 @@ class Host {
 };
 
 int run_host(const Plan &plan, const Arena &arena, std::uint32_t space, const RankStart &common,
-             const std::vector<StandardStreams> &streams) {
+             const std::vector<RankStreams> &streams) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != common.launcher) return EXIT_FAILURE;
     setpgid(0, common.group);
@@ -143,7 +143,7 @@ int run_host(const Plan &plan, const Arena &arena, std::uint32_t space, const Ra
 } // namespace
 
 pid_t start_rank_host(const Plan &plan, const Arena &arena, std::uint32_t space, const RankStart &common,
-                      const std::vector<StandardStreams> &streams) {
+                      const std::vector<RankStreams> &streams) {
     const pid_t host = fork();
     if (host < 0) throw system_error("cannot start the process that places ranks");
     if (host == 0) _exit(run_host(plan, arena, space, common, streams));

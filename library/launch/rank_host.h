@@ -18,6 +18,6 @@ namespace volley::launch {
 /// It ends with status 0 once all its ranks are started, and otherwise says why not. `common` has what is the
 /// same for all ranks; `streams` is by rank. Throws Error.
 pid_t start_rank_host(const Plan &plan, const Arena &arena, std::uint32_t space, const RankStart &common,
-                      const std::vector<StandardStreams> &streams);
+                      const std::vector<RankStreams> &streams);
 
 } // namespace volley::launch

@@ -27,7 +27,7 @@ long address(const void *pointer) {
 }
 
 void place_stream(RankStart *start, int from, int to) {
-    if (from != to) check(start, "cannot set its standard streams", raw_system_call(SYS_dup3, from, to, 0));
+    if (from != to) check(start, "cannot set its streams", raw_system_call(SYS_dup3, from, to, 0));
 }
 
 void close_range(const DescriptorRange &range) {
@@ -47,6 +47,7 @@ int start_rank(void *argument) {
     place_stream(start, start->streams.input, 0);
     place_stream(start, start->streams.output, 1);
     place_stream(start, start->streams.error, 2);
+    if (start->streams.listener >= 0) place_stream(start, start->streams.listener, start->listener_number);
     if (start->directory != nullptr)
         check(start, "cannot change to its directory", raw_system_call(SYS_chdir, address(start->directory)));
     check(start, "cannot set its limit of open files",

@@ -14,11 +14,12 @@ namespace volley::launch {
 
 inline constexpr int name_bytes = 16; ///< of a process, as PR_SET_NAME takes it
 
-/// Descriptors of the creator that become a rank's standard input, output and error.
-struct StandardStreams {
+/// Descriptors of the creator that become a rank's own.
+struct RankStreams {
     int input = 0;
     int output = 1;
     int error = 2;
+    int listener = -1; ///< the socket where the rank takes connections; -1: none
 };
 
 /// Descriptors first..last.
@@ -30,7 +31,8 @@ struct DescriptorRange {
 struct RankStart {
     pid_t launcher; ///< mpiexec; the rank ends if that has gone
     pid_t group;    ///< process group to join
-    StandardStreams streams;
+    RankStreams streams;
+    int listener_number;             ///< what the descriptor of its listener shall be
     const char *directory;           ///< nullptr: stay
     std::uint64_t signal_mask;       ///< the kernel's form
     const unsigned long *processors; ///< the kernel's mask; nullptr: where the creator may run

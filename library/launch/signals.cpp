@@ -47,6 +47,10 @@ std::uint64_t Signals::original_mask() const {
     return mask;
 }
 
+bool asks_to_end(int number) {
+    return number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
+}
+
 const char *signal_name(int number) {
     struct Name {
         int number;

@@ -34,6 +34,9 @@ class Signals {
     sigset_t original_ = {};
 };
 
+/// Whether a signal asks a program to end.
+bool asks_to_end(int number);
+
 /// "SIGSEGV" and so on.
 const char *signal_name(int number);
 

@@ -23,10 +23,6 @@ constexpr std::chrono::milliseconds grace{400};
 /// How often to look whether ranks wait for one that ended before MPI_Init.
 constexpr std::chrono::milliseconds lost_interval{100};
 
-bool asks_to_end(int signal) {
-    return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
-}
-
 /// Ranks sleep on their word of the arena; they may be in other address spaces, so no private futex.
 void wake(RankRecord &record) {
     record.wake.fetch_add(1);
@@ -38,12 +34,21 @@ void wake(RankRecord &record) {
 Supervisor::Supervisor(const Plan &plan, Arena &arena, const Signals &signals, const ProcessGroup &group, Input &input,
                        Output &output, std::vector<pid_t> hosts)
     : plan_(plan), arena_(arena), signals_(signals), group_(group), input_(input), output_(output),
-      rank_hosts_(std::move(hosts)), ended_(static_cast<std::size_t>(plan.ranks())) {}
+      rank_hosts_(std::move(hosts)), ended_(static_cast<std::size_t>(plan.ranks()), true) {
+    for (const int rank : plan.here) ended_[static_cast<std::size_t>(rank)] = false;
+}
+
+void Supervisor::obey(Channel &channel, bool beats) {
+    channel_ = &channel;
+    beats_ = may_beat_ = beats;
+    heard_ = said_ = Clock::now();
+}
 
 int Supervisor::run() {
     while (any_running()) {
         wait();
         take_signals();
+        if (channel_ != nullptr) take_orders();
         if (lost_ && !ending_) check_waiting_for_lost();
         if (first_look_ && Clock::now() >= second_look_at_) end_view();
         if (kill_at_ && Clock::now() >= *kill_at_) {
@@ -61,6 +66,7 @@ void Supervisor::wait() {
     watched_.push_back({signals_.descriptor(), POLLIN, 0});
     input_.watch(watched_);
     output_.watch(watched_);
+    if (channel_ != nullptr) channel_->watch(watched_);
     poll(watched_.data(), watched_.size(), timeout_ms());
     input_.advance();
     output_.advance(watched_);
@@ -73,6 +79,7 @@ int Supervisor::timeout_ms() const {
     if (const auto deadline = output_.deadline()) until = std::min(until, *deadline);
     if (lost_ && !ending_) until = std::min(until, now + lost_interval);
     if (first_look_) until = std::min(until, second_look_at_);
+    if (beats_ && !ending_) until = std::min(until, std::min(said_ + beat_interval, heard_ + longest_silence));
     if (until == Clock::time_point::max()) return -1;
     return std::max(0, static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(until - now).count()));
 }
@@ -92,18 +99,68 @@ void Supervisor::take_signals() {
         for (const int number : std::exchange(held_signals_, {})) pass_on(number);
 }
 
+void Supervisor::take_orders() {
+    channel_->advance();
+    while (const auto order = channel_->next()) {
+        heard_ = Clock::now();
+        take_order(*order);
+    }
+    if (const int bytes = input_.passed_on(); bytes > 0) channel_->send(FrameKind::input_taken, bytes);
+    check_mpiexec();
+}
+
+void Supervisor::take_order(const Frame &order) {
+    switch (order.kind) {
+    case FrameKind::signal:
+        if (order.number == SIGTSTP) beats_ = false; // mpiexec stops, too
+        if (order.number == SIGCONT) beats_ = may_beat_;
+        if (rank_hosts_.empty())
+            pass_on(order.number);
+        else
+            held_signals_.push_back(order.number);
+        break;
+    case FrameKind::end:
+        if (!ending_) end_ranks(order.number);
+        break;
+    case FrameKind::lost_elsewhere:
+        if (!lost_) lost_ = {-1, order.number, order.payload};
+        break;
+    case FrameKind::input:
+        input_.feed(order.payload);
+        break;
+    case FrameKind::view:
+        begin_view();
+        break;
+    default: // alive
+        break;
+    }
+}
+
+void Supervisor::check_mpiexec() {
+    const auto now = Clock::now();
+    if (channel_->closed() || (beats_ && now - heard_ > longest_silence)) {
+        beats_ = false;
+        ending_ = true;
+        signal_all(SIGKILL);
+    } else if (beats_ && now - said_ >= beat_interval) {
+        channel_->send(FrameKind::alive);
+        said_ = now;
+    }
+}
+
 void Supervisor::pass_on(int number) {
     const bool again = std::find(asked_to_end_.begin(), asked_to_end_.end(), number) != asked_to_end_.end();
     if (asks_to_end(number)) asked_to_end_.push_back(number);
     signal_all(again ? SIGKILL : number);
     if (number == SIGCONT) input_.resume();
-    if (number == SIGTSTP) kill(getpid(), SIGSTOP); // continued by a SIGCONT, which is passed on next
+    if (number == SIGTSTP && channel_ == nullptr)
+        kill(getpid(), SIGSTOP); // continued by a SIGCONT, which is passed on next
 }
 
 /// The group has also what ranks have started; a rank may have left it.
 void Supervisor::signal_all(int number) const {
     group_.signal(number);
-    for (int rank = 0; rank < plan_.ranks(); ++rank) {
+    for (const int rank : plan_.here) {
         const pid_t process = arena_.record(rank).process;
         if (is_running(rank) && process > 0 && getpgid(process) != group_.id()) kill(process, number);
     }
@@ -146,7 +203,7 @@ void Supervisor::judge_end(int rank, RankState state, int wait_status) {
     if (const std::uint32_t ending = head.ending; ending != 0 && ending <= head.ranks) {
         const int aborting = static_cast<int>(ending) - 1;
         const int code = head.abort_code;
-        output_.message(describe_abort(aborting, program_of(aborting), arena_.record(aborting), code));
+        output_.message(describe(aborting) + " called MPI_Abort with code " + std::to_string(code));
         note_status(abort_status(code));
         end_job(aborting);
         return;
@@ -155,35 +212,34 @@ void Supervisor::judge_end(int rank, RankState state, int wait_status) {
     if (ends_job(state)) {
         const bool alone = plan_.ranks() == 1;
         if (untold)
-            output_.message(describe_end(rank, program_of(rank), arena_.record(rank), state, wait_status) +
+            output_.message(describe_end(describe(rank), arena_.record(rank), state, wait_status) +
                             (alone ? "" : "; the job ends"));
         note_status(std::max(shell_status(wait_status), static_cast<int>(ExitStatus::failure)));
         end_job(rank);
         return;
     }
     if (WIFSIGNALED(wait_status) && untold)
-        output_.message(describe_end(rank, program_of(rank), arena_.record(rank), RankState::ended, wait_status));
+        output_.message(describe_end(describe(rank), arena_.record(rank), RankState::ended, wait_status));
     if (state == RankState::started && !lost_) {
-        lost_ = rank;
-        lost_status_ = wait_status;
+        lost_ = {rank, std::max(shell_status(wait_status), static_cast<int>(ExitStatus::failure)),
+                 describe_end(describe(rank), arena_.record(rank), RankState::started, wait_status)};
+        if (channel_ != nullptr) channel_->send(FrameKind::lost, lost_->status, lost_->text);
     }
 }
 
 /// A rank may end before MPI_Init if its program does not use MPI. If the others do, they would wait for it in
 /// MPI_Init.
 void Supervisor::check_waiting_for_lost() {
-    for (int rank = 0; rank < plan_.ranks(); ++rank) {
+    for (const int rank : plan_.here) {
         if (!is_running(rank)) continue;
         const RankRecord &record = arena_.record(rank);
         const RankState state = record.state;
         if (state != RankState::initialised && (state != RankState::started || record.call_status.function == 0))
             continue;
         if (asked_to_end_.empty())
-            output_.message(
-                describe_end(*lost_, program_of(*lost_), arena_.record(*lost_), RankState::started, lost_status_) +
-                ", while rank " + std::to_string(rank) + " is in MPI; the job ends");
-        note_status(std::max(shell_status(lost_status_), static_cast<int>(ExitStatus::failure)));
-        end_job(*lost_);
+            output_.message(lost_->text + ", while rank " + std::to_string(rank) + " is in MPI; the job ends");
+        note_status(lost_->status);
+        end_job(std::max(lost_->rank, 0));
         return;
     }
 }
@@ -218,10 +274,15 @@ void Supervisor::note_status(int status) {
 }
 
 void Supervisor::end_job(int rank) {
+    if (channel_ != nullptr) channel_->send(FrameKind::failed, status_.value_or(0), std::to_string(rank));
+    end_ranks(rank);
+}
+
+void Supervisor::end_ranks(int rank) {
     ending_ = true;
     std::uint32_t nobody = 0;
     arena_.head()->ending.compare_exchange_strong(nobody, static_cast<std::uint32_t>(rank) + 1);
-    for (int other = 0; other < plan_.ranks(); ++other)
+    for (const int other : plan_.here)
         if (is_running(other)) wake(arena_.record(other));
     signal_all(SIGTERM);
     signal_all(SIGCONT); // stopped ranks could not end
@@ -235,7 +296,9 @@ void Supervisor::finish_output() {
         watched_.clear();
         watched_.push_back({signals_.descriptor(), POLLIN, 0});
         output_.watch(watched_);
+        if (channel_ != nullptr) channel_->watch(watched_);
         poll(watched_.data(), watched_.size(), -1);
+        if (channel_ != nullptr) channel_->advance();
         output_.advance(watched_);
         while (const auto number = signals_.take())
             if (asks_to_end(*number)) return;
@@ -243,7 +306,7 @@ void Supervisor::finish_output() {
 }
 
 std::optional<int> Supervisor::rank_of(pid_t process) const {
-    for (int rank = 0; rank < plan_.ranks(); ++rank)
+    for (const int rank : plan_.here)
         if (is_running(rank) && arena_.record(rank).process == process) return rank;
     return std::nullopt;
 }
@@ -255,13 +318,13 @@ bool Supervisor::is_running(int rank) const {
 bool Supervisor::any_running() const {
     if (!rank_hosts_.empty()) return true;
     // A rank without a process was not started, because its host failed.
-    for (int rank = 0; rank < plan_.ranks(); ++rank)
+    for (const int rank : plan_.here)
         if (is_running(rank) && arena_.record(rank).process != 0) return true;
     return false;
 }
 
-const std::string &Supervisor::program_of(int rank) const {
-    return plan_.of_rank(rank).program.path;
+std::string Supervisor::describe(int rank) const {
+    return describe_rank(rank, plan_.of_rank(rank).program.path, plan_.host(), arena_.record(rank));
 }
 
 } // namespace volley::launch

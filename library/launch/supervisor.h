@@ -26,6 +26,10 @@ class Supervisor {
     Supervisor(const Plan &plan, Arena &arena, const Signals &signals, const ProcessGroup &group, Input &input,
                Output &output, std::vector<pid_t> hosts);
 
+    /// In a node daemon: takes the orders of mpiexec, and tells it what happens. The job ends here if mpiexec is gone.
+    /// `beats`: mpiexec says now and then that it is there, and is gone if it does not.
+    void obey(Channel &channel, bool beats);
+
     /// Returns mpiexec's exit status once no process of the job is left.
     int run();
 
@@ -33,6 +37,9 @@ class Supervisor {
     void wait();
     [[nodiscard]] int timeout_ms() const;
     void take_signals();
+    void take_orders();
+    void take_order(const Frame &order);
+    void check_mpiexec();
     void pass_on(int number);
     void reap();
     void host_ended(pid_t host, int wait_status);
@@ -43,12 +50,13 @@ class Supervisor {
     void end_view();
     void note_status(int status);
     void end_job(int rank);
+    void end_ranks(int rank);
+    [[nodiscard]] std::string describe(int rank) const;
     void signal_all(int number) const;
     void finish_output();
     [[nodiscard]] std::optional<int> rank_of(pid_t process) const;
     [[nodiscard]] bool is_running(int rank) const;
     [[nodiscard]] bool any_running() const;
-    [[nodiscard]] const std::string &program_of(int rank) const;
 
     const Plan &plan_;
     Arena &arena_;
@@ -64,8 +72,16 @@ class Supervisor {
     std::vector<int> asked_to_end_; ///< signals from outside that are to end the job
     bool ending_ = false;
     std::optional<Clock::time_point> kill_at_;
-    std::optional<int> lost_;                  ///< a rank that ended before MPI_Init
-    int lost_status_ = 0;                      ///< as waitpid gave it
+    /// A rank that ended before MPI_Init.
+    struct Lost {
+        int rank;
+        int status; ///< mpiexec's, should this end the job
+        std::string text;
+    };
+    std::optional<Lost> lost_;
+    Channel *channel_ = nullptr;
+    bool beats_ = false, may_beat_ = false;
+    Clock::time_point heard_, said_;           ///< when a frame came last, and when one was sent
     std::optional<view::Snapshot> first_look_; ///< after a view_signal
     Clock::time_point second_look_at_;
 };

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The sender's end of a connection.
+#include "boot/sockets.h"
 #include "transport/message.h"
 #include "transport/node.h"
 #include "transport/tcp/connection.h"
-#include "transport/tcp/sockets.h"
+#include "transport/tcp/tcp.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -40,7 +41,7 @@ Outgoing::Outgoing(ProcessIndex receiver, std::uint64_t key) : Connection(receiv
 bool Outgoing::connect() {
     std::uint32_t port = record_of_peer().tcp_port.load(std::memory_order_acquire);
     if (port == 0) return false;
-    Descriptor socket = connect_to(static_cast<std::uint16_t>(port));
+    Descriptor socket = connect_to(address_of(processes[peer_].node), static_cast<std::uint16_t>(port));
     if (socket)
         use(std::move(socket));
     else

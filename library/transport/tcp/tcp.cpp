@@ -48,13 +48,20 @@ bool is_secret(const unsigned char *shown) {
 
 Tcp tcp;
 
-void Tcp::open() {
+NetworkAddress address_of(std::int32_t number) {
+    const NetworkAddress &published = node_records(node.arena)[number].address;
+    return published.family != 0 ? published : loopback_address();
+}
+
+void Tcp::open(Descriptor listener) {
     if (enabled()) return;
     descriptors.open(*node.own);
+    const bool is_published = static_cast<bool>(listener);
     std::uint16_t port = 0;
-    listener_ = listen_somewhere(port);
+    listener_ = is_published ? std::move(listener) : listen_at(address_of(node.number()), port);
     if (!descriptors.add(listener_.get(), EPOLLIN, key_of(Ready::listener, 0)))
         abort_job_for("the system has no room to watch for TCP connections");
+    if (is_published) return;
     node.own->tcp_port.store(port, std::memory_order_release);
     node.wake_all(); // messages may wait for the port
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Messages by TCP, between ranks of one host. Every rank accepts connections at a port of 127.0.0.1 that its record
-/// names. It connects to each rank it sends to, with its first message to that rank (connection.h).
+/// Messages by TCP. Every rank accepts connections at a port that its record names, at an address that the record of
+/// its node names. It connects to each rank it sends to, with its first message to that rank (connection.h).
 ///
-/// Any program of the machine can connect to the port. A peer that does not begin by showing the job's secret, or does
-/// not do so within some seconds, is disconnected without an answer. Only a few connections at a time may be without
-/// the secret.
+/// Anybody who reaches that address can connect to the port. A peer that does not begin by showing the job's secret, or
+/// does not do so within some seconds, is disconnected without an answer. Only a few connections at a time may be
+/// without the secret.
 ///
 /// Messages of one sender arrive in the order in which they were sent. Memory for what arrives before its receive is
 /// bounded: what exceeds a sender's credit waits at the sender.
@@ -12,7 +12,7 @@
 
 #include "layout/copy.h"
 #include "transport/tcp/connection.h"
-#include "transport/tcp/sockets.h"
+#include "boot/sockets.h"
 #include "transport/tcp/wire.h"
 
 #include <cstdint>
@@ -21,10 +21,14 @@
 
 namespace volley {
 
+/// Where the ranks of a node take connections.
+NetworkAddress address_of(std::int32_t node);
+
 class Tcp {
   public:
-    /// Accepts connections from now on. Throws Error.
-    void open();
+    /// Accepts connections from now on: at a socket that the launcher has made and published, or at one of its own if
+    /// there is none. Throws Error.
+    void open(Descriptor listener);
     bool enabled() const {
         return static_cast<bool>(listener_);
     }

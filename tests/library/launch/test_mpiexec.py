@@ -106,7 +106,7 @@ def test_malloc_settings_of_the_user_stay(mpiexec: Mpiexec) -> None:
         (["-n"], 2, "option -n needs a value: the number of ranks"),
         (["--ranks", "maybe", "true"], 2, "option --ranks has the value 'maybe': it is auto, shared or process"),
         (["--label=yes", "true"], 2, "option --label takes no value"),
-        (["-hostfile", "true"], 2, "unknown option -hostfile"),
+        (["-hostlist", "true"], 2, "unknown option -hostlist"),
         (["--bind", "socket", "true"], 2, "option --bind has the value 'socket': it is core or none"),
         (["-x", "NOT_SET", "true"], 2, "NOT_SET, which is not set"),
         (["-env", "A=B", "C", "true"], 2, "a name is not empty and has no '='"),

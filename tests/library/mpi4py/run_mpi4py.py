@@ -9,6 +9,8 @@ if all tests passed.
 
     run_mpi4py.py --prefix PREFIX [-n 1,2,3,5] [--ranks shared,process] [--local-once]
                   [-- arguments of mpi4py's test/main.py]
+
+The environment variable VOLLEY_MPIEXEC_OPTIONS has further options of mpiexec, such as hosts to run on.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import argparse
 import hashlib
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -157,6 +160,7 @@ def run_tests(
         left_out += ["-x", pattern]
     main = fetch_source() / "test" / "main.py"
     how = ["--transport", "tcp"] if kind == "tcp" else ["--ranks", kind]
+    how += shlex.split(os.environ.get("VOLLEY_MPIEXEC_OPTIONS", ""))
     mpiexec = [str(prefix / "bin" / "mpiexec"), *how, "--label", "-n", str(ranks)]
     command = [*mpiexec, str(python), str(main), "--no-builddir", *left_out, *arguments]
     path = logs / f"{kind}-{ranks}.txt"

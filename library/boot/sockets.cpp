@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "boot/sockets.h"
+
+#include "boot/error.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace volley {
+namespace {
+
+struct SocketAddress {
+    sockaddr_storage storage = {};
+    socklen_t bytes = 0;
+
+    sockaddr *get() {
+        return reinterpret_cast<sockaddr *>(&storage);
+    }
+};
+
+SocketAddress socket_address(const NetworkAddress &address, std::uint16_t port) {
+    SocketAddress made;
+    if (address.family == AF_INET6) {
+        auto &six = *reinterpret_cast<sockaddr_in6 *>(&made.storage);
+        six.sin6_family = AF_INET6;
+        six.sin6_port = htons(port);
+        six.sin6_scope_id = address.scope;
+        std::memcpy(&six.sin6_addr, address.bytes, sizeof six.sin6_addr);
+        made.bytes = sizeof six;
+    } else {
+        auto &four = *reinterpret_cast<sockaddr_in *>(&made.storage);
+        four.sin_family = AF_INET;
+        four.sin_port = htons(port);
+        std::memcpy(&four.sin_addr, address.bytes, sizeof four.sin_addr);
+        made.bytes = sizeof four;
+    }
+    return made;
+}
+
+std::uint16_t port_of(const SocketAddress &address) {
+    return ntohs(address.storage.ss_family == AF_INET6
+                     ? reinterpret_cast<const sockaddr_in6 &>(address.storage).sin6_port
+                     : reinterpret_cast<const sockaddr_in &>(address.storage).sin_port);
+}
+
+/// A frame that is written should leave at once, since the next one may depend on the answer.
+void do_not_delay(const Descriptor &socket) {
+    int yes = 1;
+    setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+}
+
+/// On one host a connection exists by the time connect() returns, or microseconds later, unless so many others wait to
+/// be accepted that the kernel takes no more.
+constexpr int longest_greeting_ms = 1000;
+
+bool is_loopback(const NetworkAddress &address) {
+    return address.family == AF_INET && address.bytes[0] == 127;
+}
+
+} // namespace
+
+NetworkAddress loopback_address() {
+    return {.family = AF_INET, .unused = 0, .scope = 0, .bytes = {127, 0, 0, 1}};
+}
+
+std::string text_of(const NetworkAddress &address) {
+    char text[INET6_ADDRSTRLEN] = "?";
+    inet_ntop(address.family, address.bytes, text, sizeof text);
+    return text;
+}
+
+Descriptor listen_at(const NetworkAddress &address, std::uint16_t &port) {
+    Descriptor listener(socket(address.family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    SocketAddress place = socket_address(address, 0);
+    if (!listener || bind(listener.get(), place.get(), place.bytes) != 0 || listen(listener.get(), SOMAXCONN) != 0 ||
+        getsockname(listener.get(), place.get(), &place.bytes) != 0)
+        throw system_error("cannot take TCP connections at " + text_of(address));
+    port = port_of(place);
+    return listener;
+}
+
+Descriptor accept_from(const Descriptor &listener) {
+    Descriptor made(accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (made) do_not_delay(made);
+    return made;
+}
+
+Descriptor connect_to(const NetworkAddress &to, std::uint16_t port) {
+    Descriptor made(socket(to.family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    if (!made) return made;
+    do_not_delay(made);
+    SocketAddress address = socket_address(to, port);
+    if (connect(made.get(), address.get(), address.bytes) == 0) return made;
+    if (errno == EINPROGRESS) {
+        if (!is_loopback(to)) return made;
+        pollfd watched{.fd = made.get(), .events = POLLOUT, .revents = 0};
+        poll(&watched, 1, longest_greeting_ms);
+        return made;
+    }
+    const int reason = errno;
+    made.reset();
+    errno = reason;
+    return made;
+}
+
+} // namespace volley

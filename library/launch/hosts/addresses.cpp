@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launch/hosts/addresses.h"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cstring>
+#include <optional>
+#include <set>
+
+#include "boot/error.h"
+
+namespace volley::launch {
+namespace {
+
+/// The address as bytes, and how many they are.
+std::size_t bytes_of(const NetworkAddress &address) {
+    return address.family == AF_INET6 ? sizeof(in6_addr) : sizeof(in_addr);
+}
+
+bool is_loopback(const NetworkAddress &address) {
+    constexpr unsigned char six[sizeof(in6_addr)] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+    return address.family == AF_INET ? address.bytes[0] == 127 : std::memcmp(address.bytes, six, sizeof six) == 0;
+}
+
+/// Addresses that are valid on one link only (fe80::/10, 169.254/16) need to know which.
+bool is_link_local(const NetworkAddress &address) {
+    if (address.family == AF_INET) return address.bytes[0] == 169 && address.bytes[1] == 254;
+    return address.bytes[0] == 0xfe && (address.bytes[1] & 0xc0) == 0x80;
+}
+
+const unsigned char *raw(const sockaddr *from) {
+    return from->sa_family == AF_INET6
+               ? reinterpret_cast<const sockaddr_in6 *>(from)->sin6_addr.s6_addr
+               : reinterpret_cast<const unsigned char *>(&reinterpret_cast<const sockaddr_in *>(from)->sin_addr);
+}
+
+HostAddress read_address(const ifaddrs &entry) {
+    HostAddress found{.interface = entry.ifa_name, .address = {}, .prefix = 0};
+    found.address.family = entry.ifa_addr->sa_family;
+    std::memcpy(found.address.bytes, raw(entry.ifa_addr), bytes_of(found.address));
+    const unsigned char *mask = entry.ifa_netmask != nullptr ? raw(entry.ifa_netmask) : nullptr;
+    for (std::size_t byte = 0; mask != nullptr && byte < bytes_of(found.address); byte++)
+        found.prefix += static_cast<std::uint32_t>(std::popcount(mask[byte]));
+    return found;
+}
+
+/// The network, as text that is equal for equal networks.
+std::string network_of(const HostAddress &address) {
+    std::string network(1, static_cast<char>(address.address.family));
+    for (std::uint32_t bit = 0; bit < address.prefix; bit += 8) {
+        const unsigned int kept = std::min(8U, address.prefix - bit);
+        network += static_cast<char>(address.address.bytes[bit / 8] & (0xffU << (8 - kept)));
+    }
+    return network + "/" + std::to_string(address.prefix);
+}
+
+/// Reads ADDRESS/PREFIX; nothing if it is none.
+std::optional<std::string> read_network(const std::string &text) {
+    const auto slash = text.find('/');
+    HostAddress read{.interface = "", .address = {}, .prefix = 0};
+    if (slash == std::string::npos) return std::nullopt;
+    const std::string address = text.substr(0, slash);
+    const auto family = static_cast<std::uint16_t>(address.find(':') == std::string::npos ? AF_INET : AF_INET6);
+    read.address.family = family;
+    const auto [end, error] = std::from_chars(text.data() + slash + 1, text.data() + text.size(), read.prefix);
+    if (inet_pton(family, address.c_str(), read.address.bytes) != 1 || error != std::errc() ||
+        end != text.data() + text.size() || read.prefix > 8 * bytes_of(read.address))
+        return std::nullopt;
+    return network_of(read);
+}
+
+using Choice = std::vector<NetworkAddress>;
+
+/// The address of each host in that network; nothing if a host has none, or two hosts have the same (bridges of
+/// containers are alike on every host, and lead nowhere).
+std::optional<Choice> addresses_in(const std::string &network, const std::vector<HelloMessage> &hosts) {
+    Choice choice;
+    std::set<std::string> seen;
+    for (const HelloMessage &host : hosts) {
+        const auto found = std::ranges::find(host.addresses, network, network_of);
+        if (found == host.addresses.end()) return std::nullopt;
+        if (!seen.emplace(reinterpret_cast<const char *>(found->address.bytes), bytes_of(found->address)).second)
+            return std::nullopt;
+        choice.push_back(found->address);
+    }
+    return choice;
+}
+
+/// The first address of each host that may be used: of the interface, if one is named.
+Choice first_addresses(const std::vector<HelloMessage> &hosts, const std::vector<std::string> &names,
+                       const std::string &interface) {
+    const bool one_machine = std::ranges::all_of(hosts, [&](auto &host) { return host.host == hosts[0].host; });
+    Choice choice;
+    for (std::size_t host = 0; host < hosts.size(); host++) {
+        const auto found = std::ranges::find_if(hosts[host].addresses, [&](const HostAddress &address) {
+            if (is_link_local(address.address)) return false;
+            if (!interface.empty()) return address.interface == interface;
+            return one_machine || !is_loopback(address.address);
+        });
+        if (found == hosts[host].addresses.end())
+            throw Error("host " + names[host] + " has no address " +
+                        (interface.empty() ? "but its own loopback's, which others cannot reach"
+                                           : "of interface " + interface + " (option --interface)"));
+        choice.push_back(found->address);
+    }
+    return choice;
+}
+
+} // namespace
+
+std::vector<HostAddress> own_addresses() {
+    ifaddrs *list = nullptr;
+    if (getifaddrs(&list) != 0) throw system_error("cannot ask for the addresses of this host");
+    std::vector<HostAddress> found;
+    for (const ifaddrs *entry = list; entry != nullptr; entry = entry->ifa_next) {
+        if (entry->ifa_addr == nullptr || (entry->ifa_flags & IFF_UP) == 0) continue;
+        if (entry->ifa_addr->sa_family == AF_INET || entry->ifa_addr->sa_family == AF_INET6)
+            found.push_back(read_address(*entry));
+    }
+    freeifaddrs(list);
+    std::ranges::stable_sort(found, {}, [](const HostAddress &one) {
+        return std::pair(is_loopback(one.address), one.address.family == AF_INET6);
+    });
+    return found;
+}
+
+std::vector<NetworkAddress> choose_addresses(const std::vector<HelloMessage> &hosts,
+                                             const std::vector<std::string> &names, const std::string &interface) {
+    if (const auto network = read_network(interface)) {
+        if (auto choice = addresses_in(*network, hosts)) return *choice;
+        throw Error("not every host has an address of its own in the network " + interface + " (option --interface)");
+    }
+    for (const HostAddress &address : hosts[0].addresses) {
+        if (is_loopback(address.address) || is_link_local(address.address)) continue;
+        if (!interface.empty() && address.interface != interface) continue;
+        if (auto choice = addresses_in(network_of(address), hosts)) return *choice;
+    }
+    return first_addresses(hosts, names, interface);
+}
+
+} // namespace volley::launch

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launch/hosts/agent.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <unistd.h>
+
+#include <climits>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+
+#include "boot/error.h"
+#include "launch/hosts/messages.h"
+
+extern char **environ;
+
+namespace volley::launch {
+namespace {
+
+std::string own_path() {
+    char path[PATH_MAX];
+    const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
+    if (length <= 0) throw system_error("cannot find this program's own path (/proc/self/exe)");
+    return {path, static_cast<std::size_t>(length)};
+}
+
+std::string host_name() {
+    char name[HOST_NAME_MAX + 1] = {};
+    gethostname(name, sizeof name - 1);
+    return name;
+}
+
+/// A pipe; the first end is read from.
+struct Pipe {
+    Descriptor from, to;
+    Pipe() {
+        int ends[2];
+        if (pipe2(ends, O_CLOEXEC) != 0) throw system_error("cannot make a pipe to a node daemon");
+        from = Descriptor(ends[0]);
+        to = Descriptor(ends[1]);
+    }
+};
+
+/// What a new process is started with.
+class SpawnPlan {
+  public:
+    SpawnPlan(int input, int output, std::uint64_t mask) {
+        posix_spawn_file_actions_init(&actions_);
+        posix_spawn_file_actions_adddup2(&actions_, input, STDIN_FILENO);
+        posix_spawn_file_actions_adddup2(&actions_, output, STDOUT_FILENO);
+        posix_spawnattr_init(&attributes_);
+        posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
+        sigset_t signals;
+        sigemptyset(&signals);
+        std::memcpy(&signals, &mask, sizeof mask);
+        posix_spawnattr_setsigmask(&attributes_, &signals);
+    }
+    SpawnPlan(const SpawnPlan &) = delete;
+    SpawnPlan &operator=(const SpawnPlan &) = delete;
+    ~SpawnPlan() {
+        posix_spawn_file_actions_destroy(&actions_);
+        posix_spawnattr_destroy(&attributes_);
+    }
+    pid_t start(std::vector<std::string> command) const {
+        std::vector<char *> arguments;
+        for (std::string &word : command) arguments.push_back(word.data());
+        arguments.push_back(nullptr);
+        pid_t process = 0;
+        if (const int reason = posix_spawnp(&process, arguments[0], &actions_, &attributes_, arguments.data(), environ))
+            throw system_error("cannot start " + command[0], reason);
+        return process;
+    }
+
+  private:
+    posix_spawn_file_actions_t actions_;
+    posix_spawnattr_t attributes_;
+};
+
+} // namespace
+
+bool is_this_host(const std::string &name) {
+    const std::string own = host_name();
+    return name == own || name == "localhost" || name == "127.0.0.1" || name == "::1" ||
+           name == own.substr(0, own.find('.'));
+}
+
+std::vector<std::string> Agent::command(const std::string &host) const {
+    std::vector<std::string> command = words;
+    if (!command.empty()) {
+        command.push_back(host);
+    } else if (std::getenv("SLURM_JOB_ID") != nullptr) {
+        // --overlap: the step shares the allocation's processors with others, such as a script's own.
+        command = {"srun", "--overlap", "--nodes=1", "--ntasks=1", "--nodelist=" + host, "--export=ALL", "--mpi=none"};
+    } else {
+        // Nobody could answer a question: the agent has no terminal.
+        command = {"ssh", "-o", "BatchMode=yes", host};
+    }
+    command.push_back(own_path());
+    command.push_back(node_daemon_option);
+    return command;
+}
+
+StartedDaemon start_daemon(const std::string &host, const Agent &agent, std::uint64_t signal_mask) {
+    std::vector<std::string> command;
+    if (is_this_host(host))
+        command = {own_path(), node_daemon_option};
+    else
+        command = agent.command(host);
+    std::string text;
+    for (const std::string &word : command) text += (text.empty() ? "" : " ") + word;
+    Pipe input, output;
+    const pid_t process = SpawnPlan(input.from.get(), output.to.get(), signal_mask).start(std::move(command));
+    return {process, Channel(std::move(output.from), std::move(input.to), greeting), text};
+}
+
+} // namespace volley::launch

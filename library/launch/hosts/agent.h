@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Starting a node daemon on a host: by this program itself on this host, by an agent on others.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "launch/hosts/channel.h"
+
+namespace volley::launch {
+
+/// How programs are started on another host.
+struct Agent {
+    /// What `--agent` says, cut at blanks; called as `WORDS HOST COMMAND...`. Empty: srun inside an allocation of
+    /// Slurm, ssh otherwise.
+    std::vector<std::string> words;
+
+    /// The command that starts a node daemon on `host`.
+    [[nodiscard]] std::vector<std::string> command(const std::string &host) const;
+};
+
+/// Whether a host of that name is this one.
+bool is_this_host(const std::string &name);
+
+/// A node daemon that is starting or running.
+struct StartedDaemon {
+    pid_t process; ///< of the agent, or of the daemon on this host
+    Channel channel;
+    std::string command; ///< as a person would type it
+};
+
+/// `signal_mask` is that of the new process, in the kernel's form. The process has a session of its own: a Ctrl-C at
+/// the terminal is for mpiexec, which passes it on. Throws Error.
+StartedDaemon start_daemon(const std::string &host, const Agent &agent, std::uint64_t signal_mask);
+
+/// The option with which mpiexec is a node daemon.
+inline constexpr const char *node_daemon_option = "--node-daemon";
+
+} // namespace volley::launch

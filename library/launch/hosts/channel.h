@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// What mpiexec and its node daemons say to each other: frames, through two descriptors.
+///
+/// mpiexec starts one node daemon per host (node_daemon.h), through an agent such as ssh, whose standard input and
+/// output are the channel. So it needs no port, and whoever can start programs on the host, and nobody else, can take
+/// part.
+#pragma once
+
+#include <poll.h>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "boot/descriptor.h"
+
+namespace volley::launch {
+
+enum class FrameKind : std::uint32_t {
+    // From the node daemon.
+    hello = 1,   ///< what it is (messages.h)
+    ports,       ///< where its ranks take connections
+    output,      ///< text of a rank: whole lines; `number` is 1 or 2, as the stream's descriptor
+    message,     ///< a line of mpiexec's own about a rank; only the first that ends a job is of interest
+    refused,     ///< the ranks of this host cannot be started; `number` is the exit status, the payload the reason
+    failed,      ///< a rank (the payload) has failed, and so the job; `number` is the exit status
+    lost,        ///< a rank has ended before MPI_Init; `number` is the exit status, the payload says so in words
+    input_taken, ///< so many bytes of standard input (`number`) have been passed on
+    ended,       ///< no process of the job is left on the host; `number` is the exit status
+    // From mpiexec.
+    job = 100,      ///< what to run (messages.h)
+    start,          ///< where all ranks take connections
+    signal,         ///< pass on signal `number`
+    end,            ///< the job ends, because of rank `number`
+    lost_elsewhere, ///< as lost, of another host
+    input,          ///< bytes of standard input for rank 0; none: its end
+    view,           ///< say what the ranks do
+    // Both.
+    alive = 200, ///< nothing but that
+};
+
+struct Frame {
+    FrameKind kind;
+    std::int32_t number;
+    std::string payload;
+};
+
+/// How often mpiexec and node daemons on other hosts say that they are there, and how long the other side waits for it.
+/// With the time that ranks have to end, a job ends within five seconds if a host vanishes.
+inline constexpr std::chrono::milliseconds beat_interval{1000};
+inline constexpr std::chrono::milliseconds longest_silence{4000};
+
+/// Never blocks. What the other side does not take yet is kept.
+class Channel {
+  public:
+    /// Both are made non-blocking. `begins_with` is what the other side says before its first frame; all before it (the
+    /// greetings of a login shell) is put aside.
+    Channel(Descriptor from, Descriptor to, std::string_view begins_with);
+
+    void say(std::string_view text);
+    void send(FrameKind kind, std::int32_t number = 0, std::string_view payload = {});
+    /// The next frame that has come.
+    std::optional<Frame> next();
+
+    void watch(std::vector<pollfd> &watched) const;
+    /// Reads and writes what goes without waiting.
+    void advance();
+    /// The other side is gone, or says what makes no sense. Frames that came before can still be taken.
+    [[nodiscard]] bool closed() const {
+        return !from_;
+    }
+    /// Bytes that are still to be written.
+    [[nodiscard]] std::size_t pending() const {
+        return pending_.size() - written_;
+    }
+    /// Reads no more until told otherwise: its output cannot be passed on.
+    void pause(bool paused) {
+        paused_ = paused;
+    }
+    [[nodiscard]] bool paused() const {
+        return paused_;
+    }
+    void close();
+    /// What came before the first frame.
+    [[nodiscard]] const std::string &noise() const {
+        return noise_;
+    }
+
+  private:
+    void read_some();
+    void write_some();
+    bool find_beginning();
+
+    Descriptor from_, to_;
+    std::string begins_with_;
+    bool begun_;
+    bool paused_ = false;
+    std::string noise_;
+    std::string arrived_;
+    std::size_t taken_ = 0; ///< of arrived_
+    std::string pending_;
+    std::size_t written_ = 0; ///< of pending_
+};
+
+} // namespace volley::launch

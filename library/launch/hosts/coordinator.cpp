@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launch/hosts/coordinator.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+
+#include "boot/arena.h"
+#include "boot/error.h"
+#include "launch/ending.h"
+#include "launch/hosts/addresses.h"
+
+extern char **environ;
+
+namespace volley::launch {
+namespace {
+
+/// Until a node daemon has said that it is there. An agent may have to find its way.
+constexpr std::chrono::seconds longest_start{60};
+/// After the end has been ordered, node daemons have so long.
+constexpr std::chrono::milliseconds longest_end{2000};
+/// For the end of a process whose output has ended.
+constexpr int looks_for_end = 100;
+constexpr useconds_t between_looks_us = 10'000;
+
+} // namespace
+
+Coordinator::Coordinator(const CommandLine &line, const std::vector<std::string> &arguments,
+                         const std::vector<Host> &hosts, const std::vector<std::int32_t> &host_of)
+    : line_(line), arguments_(arguments), output_(STDOUT_FILENO), error_(STDERR_FILENO) {
+    // Hosts without ranks are no nodes; nodes are numbered in the order of their first ranks.
+    std::vector<std::int32_t> node_of_host(hosts.size(), -1);
+    for (const std::int32_t host : host_of) {
+        std::int32_t &node = node_of_host[static_cast<std::size_t>(host)];
+        if (node < 0) {
+            node = static_cast<std::int32_t>(hosts_.size());
+            hosts_.push_back(hosts[static_cast<std::size_t>(host)].name);
+        }
+        node_of_.push_back(node);
+    }
+}
+
+int Coordinator::run() {
+    start_daemons();
+    while (!all_ended()) {
+        wait();
+        take_signals();
+        for (Node &node : nodes_) take_frames(node);
+        if (!jobs_sent_ && !ending_ && all_have([](const Node &node) { return node.hello.has_value(); })) send_jobs();
+        if (!started_ && !ending_ && all_have([](const Node &node) { return node.ports.has_value(); })) send_start();
+        if (started_) pass_input();
+        for (Node &node : nodes_) check_lost(node);
+        beat();
+        if (give_up_at_ && Clock::now() >= *give_up_at_) give_up();
+    }
+    finish();
+    return status_.value_or(static_cast<int>(ExitStatus::success));
+}
+
+void Coordinator::start_daemons() {
+    for (const std::string &host : hosts_)
+        nodes_.push_back({.host = host,
+                          .daemon = start_daemon(host, Agent{line_.agent}, signals_.original_mask()),
+                          .remote = !is_this_host(host)});
+}
+
+void Coordinator::wait() {
+    watched_.clear();
+    watched_.push_back({signals_.descriptor(), POLLIN, 0});
+    output_.watch(watched_);
+    error_.watch(watched_);
+    if (started_) input_.watch(watched_);
+    for (Node &node : nodes_) {
+        node.daemon.channel.pause(output_.full() || error_.full());
+        node.daemon.channel.watch(watched_);
+    }
+    poll(watched_.data(), watched_.size(), timeout_ms());
+    output_.advance();
+    error_.advance();
+}
+
+int Coordinator::timeout_ms() const {
+    auto until = Clock::now() + beat_interval; // also to look at the time since hosts were heard of
+    if (give_up_at_) until = std::min(until, *give_up_at_);
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
+    return std::max(0, static_cast<int>(left.count()));
+}
+
+void Coordinator::take_frames(Node &node) {
+    node.daemon.channel.advance();
+    while (const auto frame = node.daemon.channel.next()) {
+        node.heard = Clock::now();
+        take(node, *frame);
+    }
+}
+
+void Coordinator::take(Node &node, const Frame &frame) {
+    switch (frame.kind) {
+    case FrameKind::hello:
+        return take_hello(node, frame);
+    case FrameKind::ports:
+        node.ports = PortsMessage::decode(frame.payload);
+        return;
+    case FrameKind::output:
+        (frame.number == STDERR_FILENO ? error_ : output_).put(frame.payload);
+        return;
+    case FrameKind::message:
+        if (!ending_) message(frame.payload);
+        return;
+    case FrameKind::refused:
+        // What is wrong is often wrong on all hosts: it is said once.
+        if (!ending_) message("host " + node.host + ": " + frame.payload);
+        note_status(frame.number);
+        return end_others(&node, 0);
+    case FrameKind::failed:
+        note_status(frame.number);
+        return end_others(&node, std::atoi(frame.payload.c_str()));
+    case FrameKind::lost:
+        return send_all(FrameKind::lost_elsewhere, frame.number, frame.payload, &node);
+    case FrameKind::input_taken:
+        return input_.passed_on(frame.number);
+    case FrameKind::ended:
+        node.ended = true;
+        note_status(frame.number);
+        node.daemon.channel.close();
+        waitpid(node.daemon.process, nullptr, WNOHANG);
+        return;
+    default: // alive
+        return;
+    }
+}
+
+void Coordinator::take_hello(Node &node, const Frame &frame) {
+    node.hello = HelloMessage::decode(frame.payload);
+    if (node.hello->version != VOLLEY_VERSION)
+        throw Error("host " + node.host + " has Volley " + node.hello->version +
+                    ", but this is " VOLLEY_VERSION ": install the same version on all hosts");
+    const std::string &machine = nodes_.front().hello ? nodes_.front().hello->machine : node.hello->machine;
+    if (node.hello->machine != machine)
+        throw Error("host " + node.host + " is a machine of kind " + node.hello->machine + ", but host " +
+                    nodes_.front().host + " one of kind " + machine + ": all hosts of a job must be of one kind");
+}
+
+void Coordinator::send_jobs() {
+    std::vector<HelloMessage> hellos;
+    for (const Node &node : nodes_) hellos.push_back(*node.hello);
+    std::vector<NetworkAddress> addresses(nodes_.size());
+    if (nodes_.size() > 1) addresses = choose_addresses(hellos, hosts_, line_.interface);
+    JobMessage job{};
+    job.arguments = arguments_;
+    for (char **variable = environ; *variable != nullptr; ++variable) job.environment.emplace_back(*variable);
+    job.directory = std::filesystem::current_path();
+    job.job = new_job_name();
+    job.secret = draw_secret();
+    job.node_of = node_of_;
+    job.hosts = hosts_;
+    job.person = output_.is_terminal() || isatty(STDIN_FILENO) == 1;
+    for (std::size_t number = 0; number < nodes_.size(); number++) {
+        job.node = static_cast<std::int32_t>(number);
+        job.address = addresses[number];
+        job.beats = nodes_[number].remote;
+        nodes_[number].daemon.channel.send(FrameKind::job, 0, job.encode());
+    }
+    jobs_sent_ = true;
+    addresses_ = std::move(addresses);
+}
+
+void Coordinator::send_start() {
+    StartMessage start{.addresses = addresses_, .ports = {}};
+    if (nodes_.size() > 1) {
+        std::vector<std::size_t> next(nodes_.size());
+        for (const std::int32_t number : node_of_) {
+            const auto node = static_cast<std::size_t>(number);
+            start.ports.push_back(nodes_[node].ports->ports.at(next[node]++));
+        }
+    }
+    send_all(FrameKind::start, 0, start.encode());
+    started_ = true;
+}
+
+void Coordinator::take_signals() {
+    while (const auto number = signals_.take()) {
+        if (*number == SIGCHLD) continue; // the channels say what ends
+        if (*number == view_signal)
+            send_all(FrameKind::view, 0, "");
+        else
+            pass_on(*number);
+    }
+}
+
+void Coordinator::pass_on(int number) {
+    const bool again = std::ranges::find(asked_to_end_, number) != asked_to_end_.end();
+    if (asks_to_end(number)) asked_to_end_.push_back(number);
+    send_all(FrameKind::signal, number, "");
+    if (!started_ && asks_to_end(number)) {
+        ending_ = true;
+        note_status(signal_status(number));
+    }
+    if ((again || !started_) && asks_to_end(number) && !give_up_at_) give_up_at_ = Clock::now() + longest_end;
+    if (number == SIGCONT) input_.resume();
+    stopped_ = number == SIGTSTP || (stopped_ && number != SIGCONT);
+    if (number != SIGTSTP) return;
+    for (Node &node : nodes_) node.daemon.channel.advance();
+    kill(getpid(), SIGSTOP); // continued by a SIGCONT, which is passed on next
+    for (Node &node : nodes_) node.heard = Clock::now();
+}
+
+void Coordinator::pass_input() {
+    Node &first = nodes_[static_cast<std::size_t>(node_of_.front())];
+    if (first.ended) return;
+    if (const auto bytes = input_.take()) first.daemon.channel.send(FrameKind::input, 0, *bytes);
+}
+
+void Coordinator::check_lost(Node &node) {
+    if (node.ended) return;
+    const auto silence = Clock::now() - node.heard;
+    if (node.daemon.channel.closed()) return lose(node, how_daemon_ended(node));
+    if (!node.hello && Clock::now() - began_ > longest_start)
+        return lose(node, "nothing has been heard of its node daemon for " + std::to_string(longest_start.count()) +
+                              " seconds, which `" + node.daemon.command + "` was to start");
+    if (node.hello && jobs_sent_ && node.remote && !stopped_ && silence > longest_silence)
+        lose(node, "nothing has been heard of it for " + std::to_string(longest_silence / std::chrono::seconds(1)) +
+                       " seconds");
+}
+
+void Coordinator::lose(Node &node, const std::string &reason) {
+    node.ended = true;
+    node.daemon.channel.close();
+    kill(node.daemon.process, SIGKILL);
+    if (!ending_ && asked_to_end_.empty())
+        message("host " + node.host + (jobs_sent_ ? " is lost: " : " cannot be used: ") + reason + "; the job ends");
+    note_status(static_cast<int>(ExitStatus::failure));
+    end_others(&node, 0);
+}
+
+/// Why there is no channel any more.
+std::string Coordinator::how_daemon_ended(Node &node) const {
+    int wait_status = 0;
+    pid_t ended = 0;
+    for (int look = 0; look < looks_for_end && ended == 0; look++) {
+        ended = waitpid(node.daemon.process, &wait_status, WNOHANG);
+        if (ended == 0) usleep(between_looks_us);
+    }
+    std::string text = "`" + node.daemon.command + "` ";
+    if (ended != node.daemon.process)
+        text += "has closed its output";
+    else
+        text += "ended with status " + std::to_string(shell_status(wait_status));
+    if (!node.daemon.channel.noise().empty()) text += " and said: " + node.daemon.channel.noise();
+    constexpr int not_found = 127;
+    if (ended == node.daemon.process && shell_status(wait_status) == not_found)
+        text += " (Volley must be installed at the same path on every host)";
+    return text;
+}
+
+void Coordinator::beat() {
+    if (!jobs_sent_ || Clock::now() - said_ < beat_interval) return;
+    said_ = Clock::now();
+    for (Node &node : nodes_)
+        if (node.remote && !node.ended) node.daemon.channel.send(FrameKind::alive);
+}
+
+/// Node daemons that have not ended in time: they notice that mpiexec is gone.
+void Coordinator::give_up() {
+    for (Node &node : nodes_)
+        if (!node.ended) lose(node, "it does not end");
+}
+
+void Coordinator::end_others(const Node *but, int rank) {
+    ending_ = true;
+    send_all(FrameKind::end, rank, "", but);
+    if (!give_up_at_) give_up_at_ = Clock::now() + longest_end;
+}
+
+void Coordinator::send_all(FrameKind kind, std::int32_t number, const std::string &payload, const Node *but) {
+    for (Node &node : nodes_)
+        if (&node != but && !node.ended) node.daemon.channel.send(kind, number, payload);
+}
+
+void Coordinator::message(const std::string &text) {
+    error_.put("mpiexec: " + text + "\n");
+    error_.advance();
+}
+
+void Coordinator::note_status(int status) {
+    if (status != 0 && !status_) status_ = status;
+}
+
+/// Waits for a slow reader of the output, but not against the user's will.
+void Coordinator::finish() {
+    for (Node &node : nodes_) waitpid(node.daemon.process, nullptr, node.remote ? WNOHANG : 0);
+    while (!output_.empty() || !error_.empty()) {
+        watched_.clear();
+        watched_.push_back({signals_.descriptor(), POLLIN, 0});
+        output_.watch(watched_);
+        error_.watch(watched_);
+        poll(watched_.data(), watched_.size(), -1);
+        output_.advance();
+        error_.advance();
+        while (const auto number = signals_.take())
+            if (asks_to_end(*number)) return;
+    }
+}
+
+bool Coordinator::all_ended() const {
+    return std::ranges::all_of(nodes_, &Node::ended);
+}
+
+bool Coordinator::all_have(bool (*what)(const Node &)) const {
+    return std::ranges::all_of(nodes_, what);
+}
+
+int run_on_hosts(const CommandLine &line, const std::vector<std::string> &arguments) {
+    int ranks = 0;
+    for (const Application &application : line.applications) ranks += application.ranks;
+    const std::vector<std::int32_t> host_of = assign_ranks(line.hosts, ranks, line.mapping, line.ranks_per_host);
+    return Coordinator(line, arguments, line.hosts, host_of).run();
+}
+
+} // namespace volley::launch

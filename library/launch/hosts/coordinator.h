@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// mpiexec of a job on several hosts: it starts a node daemon on each, and passes on what goes between them and the
+/// user.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launch/command_line.h"
+#include "launch/hosts/agent.h"
+#include "launch/hosts/channel.h"
+#include "launch/hosts/host_list.h"
+#include "launch/hosts/messages.h"
+#include "launch/hosts/standard_input.h"
+#include "launch/output.h"
+#include "launch/signals.h"
+
+namespace volley::launch {
+
+/// Guarantees: the job ends when its last rank has ended. If a rank fails, or a host is lost, the ranks of all hosts
+/// end, with one message. The job's status is that of the first rank that failed.
+class Coordinator {
+  public:
+    /// `arguments` are mpiexec's own; `host_of` the host of each rank, by its index in `hosts`.
+    Coordinator(const CommandLine &line, const std::vector<std::string> &arguments, const std::vector<Host> &hosts,
+                const std::vector<std::int32_t> &host_of);
+
+    /// Returns mpiexec's exit status once all node daemons have ended. Throws Error if one cannot be started.
+    int run();
+
+  private:
+    struct Node {
+        std::string host;
+        StartedDaemon daemon;
+        bool remote; ///< it may vanish without a word
+        std::optional<HelloMessage> hello = std::nullopt;
+        std::optional<PortsMessage> ports = std::nullopt;
+        bool ended = false;
+        Clock::time_point heard = Clock::now();
+    };
+
+    void start_daemons();
+    void wait();
+    [[nodiscard]] int timeout_ms() const;
+    void take_frames(Node &node);
+    void take(Node &node, const Frame &frame);
+    void take_hello(Node &node, const Frame &frame);
+    void send_jobs();
+    void send_start();
+    void take_signals();
+    void pass_on(int number);
+    void pass_input();
+    void check_lost(Node &node);
+    void lose(Node &node, const std::string &reason);
+    [[nodiscard]] std::string how_daemon_ended(Node &node) const;
+    void beat();
+    void give_up();
+    void end_others(const Node *but, int rank);
+    void send_all(FrameKind kind, std::int32_t number, const std::string &payload, const Node *but = nullptr);
+    void message(const std::string &text);
+    void note_status(int status);
+    void finish();
+    [[nodiscard]] bool all_ended() const;
+    [[nodiscard]] bool all_have(bool (*what)(const Node &)) const;
+
+    const CommandLine &line_;
+    const std::vector<std::string> &arguments_;
+    std::vector<std::string> hosts_;    ///< that have ranks, by node
+    std::vector<std::int32_t> node_of_; ///< by rank
+    Signals signals_;
+    DescriptorSink output_, error_;
+    StandardInput input_;
+    std::vector<Node> nodes_;
+    std::vector<NetworkAddress> addresses_; ///< by node, once chosen
+    std::vector<pollfd> watched_;
+    bool jobs_sent_ = false;
+    bool started_ = false; ///< the ranks may run
+    bool ending_ = false;
+    bool stopped_ = false; ///< no beats: a SIGTSTP has been passed on
+    std::optional<int> status_;
+    std::vector<int> asked_to_end_;
+    Clock::time_point began_ = Clock::now(), said_ = began_;
+    std::optional<Clock::time_point> give_up_at_;
+};
+
+/// Runs the job on the hosts that the command line names.
+int run_on_hosts(const CommandLine &line, const std::vector<std::string> &arguments);
+
+} // namespace volley::launch

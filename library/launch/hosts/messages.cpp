@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launch/hosts/messages.h"
+
+#include <cstring>
+#include <type_traits>
+
+#include "boot/error.h"
+
+namespace volley::launch {
+namespace {
+
+/// Appends values; lists and texts with their length before them.
+class Writer {
+  public:
+    template <class Value> Writer &operator<<(const Value &value) {
+        if constexpr (std::is_trivially_copyable_v<Value>) {
+            text_.append(reinterpret_cast<const char *>(&value), sizeof value);
+        } else {
+            *this << static_cast<std::uint64_t>(value.size());
+            for (const auto &element : value) *this << element;
+        }
+        return *this;
+    }
+    std::string take() {
+        return std::move(text_);
+    }
+
+  private:
+    std::string text_;
+};
+
+class Reader {
+  public:
+    explicit Reader(const std::string &text) : text_(text) {}
+
+    template <class Value> Reader &operator>>(Value &value) {
+        if constexpr (std::is_trivially_copyable_v<Value>) {
+            if (text_.size() - at_ < sizeof value) refuse();
+            std::memcpy(&value, text_.data() + at_, sizeof value);
+            at_ += sizeof value;
+        } else {
+            std::uint64_t size = 0;
+            *this >> size;
+            if (size > text_.size() - at_) refuse(); // every element takes a byte or more
+            value.resize(size);
+            for (auto &element : value) *this >> element;
+        }
+        return *this;
+    }
+    void end() const {
+        if (at_ != text_.size()) refuse();
+    }
+
+  private:
+    [[noreturn]] static void refuse() {
+        throw Error(
+            "mpiexec and its node daemon do not understand each other: are they of the same version of Volley?");
+    }
+
+    const std::string &text_;
+    std::size_t at_ = 0;
+};
+
+Writer &operator<<(Writer &writer, const HostAddress &address) {
+    return writer << address.interface << address.address << address.prefix;
+}
+Reader &operator>>(Reader &reader, HostAddress &address) {
+    return reader >> address.interface >> address.address >> address.prefix;
+}
+
+template <class... Values> std::string encoded(const Values &...values) {
+    Writer writer;
+    (writer << ... << values);
+    return writer.take();
+}
+template <class... Values> void decode_into(const std::string &text, Values &...values) {
+    Reader reader(text);
+    (reader >> ... >> values);
+    reader.end();
+}
+
+} // namespace
+
+std::string HelloMessage::encode() const {
+    return encoded(version, machine, host, addresses);
+}
+HelloMessage HelloMessage::decode(const std::string &text) {
+    HelloMessage message;
+    decode_into(text, message.version, message.machine, message.host, message.addresses);
+    return message;
+}
+
+std::string JobMessage::encode() const {
+    return encoded(arguments, environment, directory, job, secret, node_of, hosts, node, address, person, beats);
+}
+JobMessage JobMessage::decode(const std::string &text) {
+    JobMessage message{};
+    decode_into(text, message.arguments, message.environment, message.directory, message.job, message.secret,
+                message.node_of, message.hosts, message.node, message.address, message.person, message.beats);
+    return message;
+}
+
+std::string PortsMessage::encode() const {
+    return encoded(ports);
+}
+PortsMessage PortsMessage::decode(const std::string &text) {
+    PortsMessage message;
+    decode_into(text, message.ports);
+    return message;
+}
+
+std::string StartMessage::encode() const {
+    return encoded(addresses, ports);
+}
+StartMessage StartMessage::decode(const std::string &text) {
+    StartMessage message;
+    decode_into(text, message.addresses, message.ports);
+    return message;
+}
+
+} // namespace volley::launch

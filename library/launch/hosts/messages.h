@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The longer of the frames between mpiexec and its node daemons (channel.h).
+///
+/// Both ends are the same build of the same program, which the first of them checks. So numbers are in the byte order
+/// of the machine.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "boot/job.h"
+
+namespace volley::launch {
+
+/// What a node daemon says before its first frame. The number is that of this protocol.
+inline constexpr const char *greeting = "\nVolley node daemon 1\n";
+
+/// An address of a host and the network it belongs to.
+struct HostAddress {
+    std::string interface;
+    NetworkAddress address;
+    std::uint32_t prefix; ///< bits of it that are the network's
+};
+
+/// What a node daemon is and where it runs.
+struct HelloMessage {
+    std::string version; ///< of Volley
+    std::string machine; ///< as `uname -m`
+    std::string host;    ///< as `uname -n`
+    std::vector<HostAddress> addresses;
+
+    [[nodiscard]] std::string encode() const;
+    /// Throws Error if the text makes no sense; so do all others.
+    static HelloMessage decode(const std::string &text);
+};
+
+/// What the daemon of one node is to run.
+struct JobMessage {
+    std::vector<std::string> arguments; ///< of mpiexec
+    std::vector<std::string> environment;
+    std::string directory;
+    std::string job;
+    std::string secret;
+    std::vector<std::int32_t> node_of; ///< by rank
+    std::vector<std::string> hosts;    ///< by node, as the user has named them
+    std::int32_t node;                 ///< of the daemon
+    NetworkAddress address;            ///< where its ranks shall take connections
+    std::int32_t person;               ///< not 0: somebody may be reading what ranks write
+    std::int32_t beats;                ///< not 0: both ends say now and then that they are there
+
+    [[nodiscard]] std::string encode() const;
+    static JobMessage decode(const std::string &text);
+};
+
+/// Where ranks take connections: those of one node in the order of their ranks, or all.
+struct PortsMessage {
+    std::vector<std::uint32_t> ports;
+
+    [[nodiscard]] std::string encode() const;
+    static PortsMessage decode(const std::string &text);
+};
+
+struct StartMessage {
+    std::vector<NetworkAddress> addresses; ///< by node
+    std::vector<std::uint32_t> ports;      ///< by rank
+
+    [[nodiscard]] std::string encode() const;
+    static StartMessage decode(const std::string &text);
+};
+
+} // namespace volley::launch

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launch/hosts/node_daemon.h"
+
+#include <fcntl.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "boot/arena.h"
+#include "boot/error.h"
+#include "boot/sockets.h"
+#include "launch/hosts/addresses.h"
+#include "launch/hosts/channel.h"
+#include "launch/hosts/messages.h"
+#include "launch/run.h"
+
+namespace volley::launch {
+namespace {
+
+/// mpiexec is gone, or has said that the job ends before it began.
+struct NotWanted {};
+
+/// How long what is to be said at the end may take.
+constexpr int longest_goodbye_ms = 5000;
+
+/// Waits for a frame of that kind.
+Frame await(Channel &channel, FrameKind kind) {
+    while (true) {
+        while (auto frame = channel.next()) {
+            if (frame->kind == kind) return std::move(*frame);
+            if (frame->kind == FrameKind::end || frame->kind == FrameKind::signal) throw NotWanted();
+        }
+        if (channel.closed()) throw NotWanted();
+        std::vector<pollfd> watched;
+        channel.watch(watched);
+        poll(watched.data(), watched.size(), -1);
+        channel.advance();
+    }
+}
+
+void say_all(Channel &channel) {
+    while (channel.pending() > 0 && !channel.closed()) {
+        std::vector<pollfd> watched;
+        channel.watch(watched);
+        if (poll(watched.data(), watched.size(), longest_goodbye_ms) <= 0) return;
+        channel.advance();
+    }
+}
+
+HelloMessage own_hello() {
+    utsname names = {};
+    uname(&names);
+    return {VOLLEY_VERSION, names.machine, names.nodename, own_addresses()};
+}
+
+/// Takes over where mpiexec runs, and its environment.
+void take_over(const JobMessage &job) {
+    clearenv();
+    for (const std::string &variable : job.environment) {
+        const auto equals = variable.find('=');
+        if (equals != std::string::npos) setenv(variable.substr(0, equals).c_str(), variable.c_str() + equals + 1, 1);
+    }
+    if (chdir(job.directory.c_str()) != 0)
+        throw system_error("cannot change to the directory " + job.directory +
+                           " (ranks run where mpiexec runs; option -wdir names another directory)");
+}
+
+class NodeDaemon {
+  public:
+    explicit NodeDaemon(Channel &channel) : channel_(channel) {}
+
+    int run() {
+        const rlimit open_files = raise_open_files();
+        channel_.say(greeting);
+        channel_.send(FrameKind::hello, 0, own_hello().encode());
+        const JobMessage job = JobMessage::decode(await(channel_, FrameKind::job).payload);
+        take_over(job);
+        const CommandLine line = read_command_line(job.arguments);
+        export_settings(line);
+        Plan plan = make_plan(line, {.node_of = job.node_of, .own = job.node, .name = job.job, .secret = job.secret},
+                              job.hosts);
+        if (line.verbose) channel_.send(FrameKind::output, STDERR_FILENO, describe(plan));
+        listen(plan, job);
+        const StartMessage start = StartMessage::decode(await(channel_, FrameKind::start).payload);
+        Arena arena(plan.layout);
+        publish(arena, plan, start);
+        Input input(Input::Source::mpiexec);
+        Output output(plan.here, plan.ranks(), line.label, channel_, job.person != 0);
+        const Signals signals;
+        return run_ranks(plan, arena, signals, open_files, input, output,
+                         {.channel = &channel_, .beats = job.beats != 0, .listeners = numbers_});
+    }
+
+  private:
+    /// Makes the sockets where the ranks of this host take connections, and tells mpiexec their ports.
+    void listen(Plan &plan, const JobMessage &job) {
+        PortsMessage message;
+        if (job.hosts.size() > 1) {
+            numbers_.assign(static_cast<std::size_t>(plan.ranks()), -1);
+            for (const int rank : plan.here) {
+                std::uint16_t port = 0;
+                listeners_.push_back(listen_at(job.address, port));
+                numbers_[static_cast<std::size_t>(rank)] = listeners_.back().get();
+                message.ports.push_back(port);
+            }
+            // Ranks find their socket under a number that is the same in all of them, and taken until then.
+            reserved_ = Descriptor(open("/dev/null", O_RDWR));
+            plan.listener_number = reserved_.get();
+        }
+        channel_.send(FrameKind::ports, 0, message.encode());
+    }
+
+    static void publish(Arena &arena, const Plan &plan, const StartMessage &start) {
+        for (std::size_t node = 0; node < plan.hosts.size(); node++) {
+            NodeRecord &record = arena.node(static_cast<int>(node));
+            plan.hosts[node].copy(record.host, host_name_bytes - 1);
+            record.address = start.addresses.at(node);
+        }
+        for (std::size_t rank = 0; rank < start.ports.size(); rank++)
+            arena.record(static_cast<int>(rank)).tcp_port = start.ports[rank];
+    }
+
+    Channel &channel_;
+    std::vector<Descriptor> listeners_;
+    std::vector<int> numbers_;
+    Descriptor reserved_;
+};
+
+} // namespace
+
+int run_node_daemon() {
+    Channel channel(Descriptor(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)),
+                    Descriptor(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)), "");
+    // Nothing else may write into the channel, or read from it.
+    const Descriptor nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
+    dup2(nothing.get(), STDIN_FILENO);
+    dup2(STDERR_FILENO, STDOUT_FILENO);
+    auto status = static_cast<int>(ExitStatus::failure);
+    try {
+        status = NodeDaemon(channel).run();
+    } catch (const NotWanted &) {
+        status = static_cast<int>(ExitStatus::success);
+    } catch (const Error &error) {
+        status = static_cast<int>(error.status());
+        channel.send(FrameKind::refused, status, error.what());
+    } catch (const std::exception &error) {
+        channel.send(FrameKind::refused, status, error.what());
+    }
+    channel.send(FrameKind::ended, status);
+    say_all(channel);
+    return status;
+}
+
+} // namespace volley::launch

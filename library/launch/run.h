@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Running the ranks of this host, from start to end.
+#pragma once
+
+#include <sys/resource.h>
+
+#include <vector>
+
+#include "boot/arena.h"
+#include "launch/hosts/channel.h"
+#include "launch/input.h"
+#include "launch/output.h"
+#include "launch/plan.h"
+#include "launch/signals.h"
+
+namespace volley::launch {
+
+/// Two pipes for each rank need many descriptors: raises the limit as far as it goes. Ranks get back what was before,
+/// which is returned.
+rlimit raise_open_files();
+
+/// What the ranks of a node daemon's host are connected to, besides input and output.
+struct NodeConnection {
+    Channel *channel;           ///< to mpiexec; nullptr: this is mpiexec, and has all ranks
+    bool beats;                 ///< mpiexec says now and then that it is there
+    std::vector<int> listeners; ///< by rank: the socket where it takes connections, or -1; empty: none has one
+};
+
+/// Starts the ranks and stays until the last has ended. Returns mpiexec's exit status. Throws Error.
+int run_ranks(const Plan &plan, Arena &arena, const Signals &signals, const rlimit &open_files, Input &input,
+              Output &output, const NodeConnection &connection = {});
+
+} // namespace volley::launch

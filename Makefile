@@ -83,11 +83,11 @@ $(VENV)/bin/pip: | prerequisites
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade pip
 
 $(VENV)/.installed: $(SOURCES) $(VENV)/bin/pip | prerequisites
-	@echo "installing volley and what it needs into $(VENV)"
-	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check .
+	@bash tools/progress.sh "installing volley and what it needs into $(VENV): some 150 MB from PyPI, and compiling the library; two to four minutes" \
+	  $(VENV)/bin/python -m pip install --progress-bar off --disable-pip-version-check .
 	@touch $@
 
 $(VENV)/.installed-tests: $(VENV)/.installed
-	@echo "installing what the tests need into $(VENV)"
-	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check '.[test]'
+	@bash tools/progress.sh "installing what the tests need into $(VENV)" \
+	  $(VENV)/bin/python -m pip install --progress-bar off --disable-pip-version-check '.[test]'
 	@touch $@

@@ -30,6 +30,8 @@ from volley.systems import System
 
 GIVE_UP_AFTER = 2
 """Launches of a cell that bring no sample, in a row, before it is left alone."""
+WORTH_A_LINE_SECONDS = 3.0
+"""What takes longer to prepare was downloaded or installed: a person is told that this is over."""
 ENOUGH_LAUNCHES = 8
 """Of a cell in doubt, before other cells have their turn again: six decide what differs between launches, and two may
 have been made in another state of the machine."""
@@ -43,12 +45,15 @@ def prepare_systems(systems: Sequence[System], display: Display) -> tuple[list[S
     facts: list[SystemFacts] = []
     for system in systems:
         display.note(f"preparing {system.name}")
+        begun = time.monotonic()
         try:
             system.prepare(display.note)
         except SystemUnavailable as problem:
             facts.append(_unavailable(system, problem))
             display.line(_said_unavailable(system, problem))
             continue
+        if time.monotonic() - begun >= WORTH_A_LINE_SECONDS:
+            display.line(f"{system.name} is installed ({time.monotonic() - begun:.0f} s, once)")
         if any(other.name == system.name for other in ready):
             continue
         ready.append(system)
@@ -213,8 +218,10 @@ class Conductor:
 
     def _compile(self) -> None:
         """Compiles every program before anything is timed; a failure takes its cells out."""
-        for state in self.cells:
-            self.display.note(f"compiling {state.cell.test.name} for {state.cell.system.name}")
+        for at, state in enumerate(self.cells, 1):
+            self.display.note(
+                f"compiling {state.cell.test.name} for {state.cell.system.name} ({at} of {len(self.cells)}; once)"
+            )
             try:
                 compile_test(state.cell.system, state.cell.test)
             except VolleyError as problem:

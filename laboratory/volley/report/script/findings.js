@@ -7,7 +7,7 @@ function filterFindings() {
   const statuses = new Set(boxes.filter((box) => box.checked).map((box) => box.value));
   const lines = [...byId('findings-table').tBodies[0].rows];
   for (const line of lines) {
-    const text = line.textContent.toLowerCase();
+    const text = `${line.textContent} ${line.dataset.words}`.toLowerCase();
     line.hidden = !statuses.has(line.dataset.status) || !words.every((word) => text.includes(word));
   }
   const shown = lines.filter((line) => !line.hidden).length;

@@ -8,8 +8,8 @@ namespace volley {
 
 Engine engine;
 
-bool Engine::progress() {
-    bool moved = messages.progress();
+bool Engine::progress(Look look) {
+    bool moved = messages.progress(look);
     for (ProgressHook *operation = first_; operation;) {
         // progress() may remove this hook from the list, but no other.
         ProgressHook *next = operation->next_;

@@ -4,6 +4,7 @@
 
 #include "core/lock.h"
 #include "transport/memory.h"
+#include "transport/message.h"
 #include "transport/node.h"
 #include "wait/sleep.h"
 
@@ -59,7 +60,7 @@ class Engine {
 
     /// One round of progress: polls all transports, pending sends and registered hooks. True if a transport moved
     /// anything.
-    bool progress();
+    bool progress(Look look = Look::everywhere);
 
     /// Checks `ready()`, makes one round of progress and checks again: for calls that do not wait.
     template <class Ready> bool poll(Ready &&ready) {
@@ -103,7 +104,7 @@ class Engine {
         Wait wait(*node.own, node.wait_policy, node.fences);
         bool published = false;
         for (;;) {
-            bool moved = progress();
+            bool moved = progress(Look::active);
             if (ready()) break;
             if (moved) {
                 wait.moved();

@@ -58,10 +58,10 @@ class Messages {
     }
 
     /// One round of all transports. True if anything moved.
-    bool progress() {
-        bool moved = shared_memory.progress();
+    bool progress(Look look) {
+        bool moved = shared_memory.progress(look);
         if (tcp.enabled()) [[unlikely]]
-            moved |= tcp.progress();
+            moved |= tcp.progress(look);
         return moved;
     }
 

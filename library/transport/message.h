@@ -10,7 +10,7 @@
 ///     cancel(Send &)             takes it back, if its receive has not begun
 ///     fetch(Receive &, ...)      brings the data of a message that was only announced; received() when it is there
 ///     release(...), drop(...)    an announced message that nobody will receive
-///     progress()                 one round; true if anything moved
+///     progress(Look)             one round; true if anything moved
 ///     all_placed() or all_written(), all_delivered()
 ///                                for the end: nothing waits to be sent; nothing waits to be received
 ///
@@ -33,6 +33,15 @@ class Communicator;
 class Request;
 struct MatchQueues;
 struct Rendezvous;
+
+/// How far a round of progress looks for what has arrived.
+enum class Look : std::uint8_t {
+    /// Where something has arrived lately, and at some of the rest in turn: for a rank that spins, which looks again
+    /// within some 50 ns.
+    active,
+    /// Wherever anything may have arrived: before the rank sleeps, lets others have its core, or returns.
+    everywhere,
+};
 
 /// What a message is, apart from its bytes.
 struct MessageEnvelope {

@@ -108,15 +108,16 @@ class Wait {
     Wait(RankRecord &own, const WaitPolicy &wait_policy, FenceKind kind)
         : own_(own), policy_(wait_policy), kind_(kind) {}
 
-    /// Lets some time pass. `ready` is called again between announcing sleep and sleeping. It must see everything that
-    /// was delivered before, and may have side effects (it is the progress function). `lock` (give_away, take_back,
-    /// contended) is held by the waiting thread, which lets others have it meanwhile.
+    /// Lets some time pass. `ready` is called before the rank lets others have its core, and again between announcing
+    /// sleep and sleeping. It must see everything that was delivered before, and may have side effects (it is the
+    /// progress function). `lock` (give_away, take_back, contended) is held by the waiting thread, which lets others
+    /// have it meanwhile.
     template <typename Ready, typename Lock> void step(Ready &&ready, Lock &lock) {
-        bool others = lock.contended();
-        if (++looks_ < looks_before_clock && !others) return spins() ? pause() : yield();
-        std::int64_t waited = waited_ns();
-        if (waited < policy_.spin_until_ns && !others) return pause();
-        if (waited < policy_.yield_until_ns) {
+        const bool others = lock.contended(), is_early = ++looks_ < looks_before_clock && !others;
+        const std::int64_t waited = is_early ? 0 : waited_ns();
+        if (is_early ? spins() : waited < policy_.spin_until_ns && !others) return pause();
+        if (is_early || waited < policy_.yield_until_ns) {
+            if (ready()) return;
             if (!others) return yield();
             auto depth = lock.give_away();
             yield();

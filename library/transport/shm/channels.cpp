@@ -8,6 +8,7 @@
 #include <bit>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <utility>
 
 namespace volley {
 namespace {
@@ -49,7 +50,9 @@ void Channels::prepare() {
     slots_ = std::clamp(1024u / crowd, 16u, 128u);
     if (lines_migrate) beside_ = std::min<std::uint32_t>(reclaimed_later, slots_ / 4 * cache_line);
     senders_.clear();
-    receivers_.clear();
+    active_.clear();
+    inactive_.clear();
+    next_inactive_ = next_deactivated_ = 0;
     discovered_.assign(static_cast<std::size_t>(ranks_), false);
     known_ = 0;
     make_room();
@@ -95,8 +98,22 @@ void Channels::discover() {
         auto *ring = arena_pointer<RingHead>(offset);
         ProcessIndex sender = processes.at_place(place);
         if (!node.may_dereference(sender)) make_pages_of(ring); // else the sender has made them for both
-        receivers_.push_back({RingReceiver(ring), sender});
+        Receiver receiver{RingReceiver(ring), sender};
+        if (active_.size() < most_active) {
+            active_.push_back(receiver);
+        } else { // a ring is made for a message
+            inactive_.push_back(receiver);
+            activate(inactive_.size() - 1);
+        }
     }
+}
+
+/// Makes an inactive ring active, and in turn an active one inactive.
+void Channels::activate(std::size_t inactive) {
+    Receiver &replaced = active_[next_deactivated_];
+    next_deactivated_ = (next_deactivated_ + 1) % most_active;
+    replaced.ring.reclaim_room();
+    std::swap(replaced, inactive_[inactive]);
 }
 
 } // namespace volley

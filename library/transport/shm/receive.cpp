@@ -333,8 +333,8 @@ bool SharedMemory::continue_fetches() {
     return moved;
 }
 
-bool SharedMemory::progress() {
-    bool moved = channels.poll([&](ProcessIndex sender, RingReceiver &ring, Slot *slot, bool may_leave) {
+bool SharedMemory::progress(Look look) {
+    bool moved = channels.poll(look, [&](ProcessIndex sender, RingReceiver &ring, Slot *slot, bool may_leave) {
         return arrive(sender, ring, slot, may_leave);
     });
     if (!queued_.empty()) [[unlikely]]

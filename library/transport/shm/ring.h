@@ -397,13 +397,13 @@ class RingSender {
 /// The receiving end, in the receiver's private memory.
 class RingReceiver {
   public:
-    explicit RingReceiver(RingHead *ring = nullptr) : ring_(ring) {}
+    explicit RingReceiver(RingHead *ring = nullptr) : ring_(ring) {
+        if (ring) advance(0);
+    }
 
     /// The next message, or nullptr if none has been published. It stays valid until release().
     Slot *front() const {
-        Slot *slot = ring_->slot(position_);
-        if (slot->turn.load(std::memory_order_acquire) != Slot::turn_of(position_)) return nullptr;
-        return slot;
+        return front_->turn.load(std::memory_order_acquire) == front_turn_ ? front_ : nullptr;
     }
 
     /// The payload of an eager message.
@@ -422,7 +422,7 @@ class RingReceiver {
     [[nodiscard]] bool release(Slot *slot) {
         bool gave_bytes = false, gave_slots = false;
         if (slot->kind() != MessageKind::request && slot->bytes() > inline_bytes) gave_bytes = release_payload(slot);
-        position_ += slot->span();
+        advance(position_ + slot->span());
         ring_->taken.store(position_, std::memory_order_relaxed);
         if (position_ - published_slots_ >= ring_->slots / 4) {
             reclaim_room();
@@ -445,6 +445,12 @@ class RingReceiver {
     }
 
   private:
+    void advance(std::uint64_t position) {
+        position_ = position;
+        front_ = ring_->slot(position);
+        front_turn_ = Slot::turn_of(position);
+    }
+
     /// True if a quarter of the bytes has been given back since this function last returned true.
     bool release_payload(Slot *slot) {
         if (slot->kind() == MessageKind::beside || (lines_migrate && slot->bytes() <= reclaimed_later)) {
@@ -471,6 +477,8 @@ class RingReceiver {
             ring_->slot(unreclaimed_position_ + i)->turn.store(0, std::memory_order_relaxed);
     }
 
+    Slot *front_ = nullptr; ///< where the next message will be, and its turn
+    std::uint32_t front_turn_ = 0;
     RingHead *ring_;
     std::uint64_t position_ = 0;
     std::uint64_t byte_position_ = 0;

@@ -53,7 +53,7 @@ class SharedMemory {
     static void release(Rendezvous &rendezvous);
 
     /// One round of everything. True if anything moved.
-    bool progress();
+    bool progress(Look look);
 
     /// No send waits for room in a ring.
     bool all_placed() const {

@@ -46,8 +46,9 @@ class Tcp {
     /// Tells a process that so many members of a communicator, whose context its node has drawn, have left it.
     void tell_departed(ProcessIndex process, std::uint32_t context, int members);
 
-    /// Looks at all connections. True if anything moved.
-    bool progress();
+    /// Looks at all connections; if nothing has come lately, Look::active does so only now and then, since it is a
+    /// system call. True if anything moved.
+    bool progress(Look look);
 
     /// The kernel has taken all that was sent.
     bool all_written() const;
@@ -80,6 +81,7 @@ class Tcp {
     std::vector<std::unique_ptr<Incoming>> incoming_; ///< indexed by sender
     std::vector<ProcessIndex> waiting_;               ///< receivers that do not accept connections yet
     std::vector<Stranger> strangers_;                 ///< in the order in which they came
+    std::uint32_t idle_rounds_ = 0;                   ///< of progress since something was ready
 };
 
 extern Tcp tcp;

@@ -11,7 +11,7 @@ import contextlib
 import random
 import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,6 +21,7 @@ import polars as pl
 
 from volley.benchmarks import Test
 from volley.data.results import Launch
+from volley.data.states import states_of
 from volley.data.store import labelled
 from volley.detect.build import build
 from volley.detect.material import CurveData, Material
@@ -37,6 +38,8 @@ LAUNCHES = 5
 prove nothing: of three and three it is chance once in 20."""
 FEWEST = 3
 """Launches per arm below which nothing is said at all, not even that an intervention did nothing."""
+MOST_ROUNDS = 2
+"""Times as many as asked for, where the machine changes its state."""
 SECONDS_PER_POINT = 0.03
 LAUNCH_LIMIT_SECONDS = 20.0
 FREEZE_SECONDS = 5.0
@@ -91,6 +94,15 @@ class Measured:
     launches: list[Launch] = field(default_factory=list)
     frames: list[pl.DataFrame] = field(default_factory=list)
     """One per launch, with the columns of results.SAMPLE_COLUMNS."""
+
+    def without(self, numbers: Collection[int]) -> Measured:
+        """Without these launches."""
+        frames = [frame.filter(~pl.col("launch").is_in(list(numbers))) for frame in self.frames]
+        return Measured(
+            self.arm,
+            [one for one in self.launches if one.number not in numbers],
+            [frame for frame in frames if len(frame)],
+        )
 
     @cached_property
     def material(self) -> Material:
@@ -149,6 +161,12 @@ class Measured:
         return [fact for launch in self.launches for fact in launch.facts if fact["fact"] == name]
 
 
+def alike(results: Sequence[Measured]) -> list[Measured]:
+    """The arms with launches of one state of the machine alone: the most frequent one."""
+    unusual = states_of([launch for one in results for launch in one.launches]).unusual
+    return [one.without(unusual) for one in results] if unusual else list(results)
+
+
 class Bench:
     """Launches arms. One Bench serves all findings of one explanation, one after the other."""
 
@@ -186,11 +204,14 @@ class Bench:
         """Launches every arm so many times, in random order within each round; results in the order of `arms`.
 
         No round is begun that would end too late, going by the one before. Raises TimeIsUp if each arm does not
-        get three launches so (or all that were asked for).
+        get three launches so (or all that were asked for). If the machine changes its state meanwhile, launches in
+        the rarer state are left out, and more are made in their place.
         """
         results = [Measured(arm) for arm in arms]
         with self._launchers(arms) as launchers:
-            for turn in range(launches):
+            for turn in range(MOST_ROUNDS * launches):
+                if turn >= launches and all(len(one.launches) >= launches for one in alike(results)):
+                    break
                 order = list(range(len(arms)))
                 self.random.shuffle(order)
                 begun = time.monotonic()
@@ -201,6 +222,9 @@ class Bench:
                 for at in order:
                     self._launch(results[at], launchers[at])
                 self.launch_seconds = (time.monotonic() - begun) / len(arms)
+        like = alike(results)
+        if all(len(one.launches) >= min(FEWEST, launches) for one in like):
+            results = like
         self.measured += results
         return results
 

@@ -104,6 +104,10 @@ def print_first_screen(screen: FirstScreen, console: Console) -> None:
         print_finding(number, one, console)
     if not screen.findings:
         console.print("\nNothing odd that these launches could be sure of.", highlight=False)
+    if screen.perhaps:
+        console.print("\n[bold]Perhaps[/], if more launches show it again:", highlight=False)
+    for one in screen.perhaps:
+        console.print(f"   {escape(one.title)} ({cost_words(one)})", highlight=False, soft_wrap=True)
     left = len(screen.others) - screen.undecided
     if screen.others:
         told = [f"{left} more findings cost less" if left else "", _undecided(screen.undecided)]

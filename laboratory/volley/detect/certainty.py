@@ -9,6 +9,7 @@ lies between launches or comes and goes needs more of them.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 from volley.detect.finding import UNDECIDED_CONFIDENCE, Finding
@@ -23,6 +24,8 @@ CLEAR = math.log(2)
 PASSING = 6
 """Launches that prove what differs between launches or within them: the fewest that have an interval of 95 % (n values
 enclose the median with probability 1 - 2 / 2^n)."""
+SURE_TOGETHER = 0.9
+"""Confidence in what several tests show at one place, with few launches each: one may still be chance."""
 NEEDED = {
     "step": FIXED,
     "plateau": FIXED,
@@ -41,6 +44,25 @@ def needed(one: Finding) -> int:
     most = PASSING if one.evidence.get("interruptions") else NEEDED.get(one.kind, 0)
     large = math.isfinite(one.magnitude) and one.magnitude > 0 and abs(math.log(one.magnitude)) >= CLEAR
     return CLEARLY_FIXED if most == FIXED and large else most
+
+
+def together(findings: Sequence[Finding]) -> list[Finding]:
+    """Findings at one place of several tests of one system: launches of all these tests bear out what is fixed in a
+    program, though each test alone has too few. Those that so have enough are no longer UNDECIDED.
+    """
+    fixed = [one for one in findings if NEEDED.get(one.kind) == FIXED]
+    launches: dict[tuple[str, str, str, int], int] = {}
+    for one in fixed:
+        key, told = (one.system, one.test, one.variant, one.ranks), one.evidence.get("launches")
+        launches[key] = max(launches.get(key, 0), told if isinstance(told, int) else FIXED)
+    if len({test for _, test, _, _ in launches}) < 2 or sum(launches.values()) < FIXED:
+        return list(findings)
+    return [
+        replace(one, status="UNEXPLAINED", confidence=SURE_TOGETHER)
+        if one in fixed and one.status == "UNDECIDED" and "launches_needed" in one.evidence
+        else one
+        for one in findings
+    ]
 
 
 def weighed(one: Finding, material: Material) -> Finding:

@@ -20,6 +20,7 @@ from volley.report.ranking import FIRST, Key, Ranked, Ranking, curve_key
 from volley.report.style import MACHINE
 from volley.units import format_ratio
 
+MOST_PERHAPS = 3
 MOST_NAMED = 2
 """Systems in one cell of the table of answers."""
 
@@ -58,6 +59,11 @@ class FirstScreen:
                 titles = found.setdefault(curve_key(member), [])
                 titles += [one.title] if one.title not in titles else []
         return found
+
+    @property
+    def perhaps(self) -> tuple[Ranked, ...]:
+        """Of those that are UNDECIDED, the few that would cost most."""
+        return tuple(one for one in self.others if not one.decided)[:MOST_PERHAPS]
 
     @property
     def undecided(self) -> int:

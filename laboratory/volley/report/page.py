@@ -16,7 +16,7 @@ from markupsafe import Markup
 from volley import units
 from volley.data.results import Curve, LaunchBox, Stream, Study
 from volley.report import facts, network, plots
-from volley.report.first_screen import FirstScreen
+from volley.report.first_screen import FirstScreen, cost_words
 from volley.report.payload import as_json, described_tests, payload
 from volley.report.verdicts import rows
 
@@ -82,6 +82,7 @@ def _first(screen: FirstScreen | None, curves: Sequence[Curve]) -> dict[str, Any
         "answers": screen.answers,
         "first": found[: len(screen.findings)],
         "findings": found,
+        "perhaps": [f"{one.title} ({cost_words(one)})" for one in screen.perhaps],
         "undecided": screen.undecided,
         "resume": screen.resume,
         "statuses": list(dict.fromkeys(one.status for one in found)),

@@ -16,6 +16,7 @@ from typing import Any
 
 from volley.data.results import Launch, Study
 from volley.data.states import states_of
+from volley.detect.certainty import together
 from volley.detect.finding import Finding
 from volley.detect.finding_text import heading, sentences
 from volley.detect.material import CurveData, Material
@@ -214,7 +215,7 @@ class Ranking:
 
     def _of_a_system(self, group: Sequence[Finding]) -> Ranked:
         """Findings of one system and one cause, at one place of several tests, as one."""
-        group = sorted(group, key=self._strength, reverse=True)
+        group = sorted(together(group), key=self._strength, reverse=True)
         strongest = group[0]
         known = self._explanation(strongest)
         curves = list(dict.fromkeys(_curve_words(one) for one in group))
@@ -329,7 +330,7 @@ def _loads(launches: Sequence[Launch], cores: int) -> list[tuple[str, str, str]]
         found.append(
             (
                 "Other programs used the cores while it was measured",
-                f"In {others:.0%} of the launches they used {OTHERS_LIMIT:g} CPUs or more.",
+                f"In {100 * others:.0f} % of the launches they used {OTHERS_LIMIT:g} CPUs or more.",
                 "end them, or measure when they rest; the curves they touch are marked",
             )
         )
@@ -340,7 +341,7 @@ def _loads(launches: Sequence[Launch], cores: int) -> list[tuple[str, str, str]]
         found.append(
             (
                 "The hypervisor gave this machine's time to others",
-                f"In {stolen:.0%} of the launches more than {STOLEN_LIMIT:.0%} of it.",
+                f"In {100 * stolen:.0f} % of the launches more than {100 * STOLEN_LIMIT:.0f} % of it.",
                 "measure on a host that is not shared, or when its neighbours rest",
             )
         )
@@ -349,7 +350,7 @@ def _loads(launches: Sequence[Launch], cores: int) -> list[tuple[str, str, str]]
         found.append(
             (
                 "This control group was stopped for having used up its CPU time",
-                f"In {throttled:.0%} of the launches.",
+                f"In {100 * throttled:.0f} % of the launches.",
                 "raise cpu.max of the group, or restrict its CPUs instead of their time",
             )
         )

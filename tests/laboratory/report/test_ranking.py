@@ -145,3 +145,19 @@ def test_repetitions_alone_prove_nothing(kind: str, magnitude: float, least: int
         found = weighed(one, material())
         assert (found.status == "UNDECIDED") == (launches < least)
         assert found.status != "UNDECIDED" or found.confidence <= 0.5
+
+
+def few(test: str, launches: int = 1, **more: Any) -> Finding:
+    return weighed(finding(test=test, magnitude=1.5, evidence={"launches": launches}, **more), material())
+
+
+def test_one_place_in_several_tests_adds_up_their_launches() -> None:
+    (one,) = ranked([few("pingpong"), few("bcast", launches=2)])
+    assert one.decided
+    (alone,) = ranked([few("pingpong", launches=2)])
+    assert not alone.decided
+    assert not any(it.decided for it in ranked([few("pingpong"), few("bcast", low=64, high=128)]))  # two places
+
+
+def test_what_comes_and_goes_is_not_surer_for_coming_in_several_tests() -> None:
+    assert not any(it.decided for it in ranked([few("pingpong", kind="drift"), few("bcast", 5, kind="drift")]))

@@ -50,7 +50,7 @@ class RankTest : public testing::Test {
     }
 
     static void start(int ranks, int started) {
-        Arena arena(ranks);
+        Arena arena(JobLayout::one_host(ranks));
         std::vector<pid_t> running;
         for (int rank = 0; rank < ranks; rank++) {
             RankRecord &record = arena.record(rank);

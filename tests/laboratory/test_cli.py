@@ -76,10 +76,13 @@ def test_compare_says_that_too_few_launches_decide_nothing(study: Path) -> None:
 
 def test_reports_can_be_read_by_programs(study: Path) -> None:
     ended = volley("report", study, "--json")
-    curves = json.loads(ended.stdout)["curves"]
-    (pingpong,) = [curve for curve in curves if curve["test"] == "pingpong"]
+    said = json.loads(ended.stdout)
+    (pingpong,) = [curve for curve in said["curves"] if curve["test"] == "pingpong"]
     assert [point["x"] for point in pingpong["points"]] == [8, 4096]
-    assert all(point["launches"] == 3 and point["coverage"] == 0.75 for point in pingpong["points"])
+    coverage = {1: 0.0, 2: 0.5, 3: 0.75}  # launches made in a rarer state of the machine are left out
+    assert all(point["coverage"] == coverage[point["launches"]] for point in pingpong["points"])
+    assert said["answers"] == []  # one system: nothing to compare it with
+    assert all(one["what_to_do"] for one in said["findings"])
 
 
 @pytest.mark.parametrize(

@@ -30,17 +30,40 @@ EPILOG = "Example: [cyan]volley report studies/2026-11-21-1200[/] writes report.
 
 def report(
     study: Annotated[Path, typer.Argument(help="A study's folder.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print curves and summary; write nothing.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print answers, findings and curves; write nothing.")] = False,
 ) -> None:
     """Write report.html, plots (PNG, SVG) and MATLAB/Octave scripts of a study, and print its summary."""
     folder = StudyFolder.open(study)
     if as_json:
         data = gather(folder)
-        typer.echo(
-            json.dumps({"summary": data.summary, "curves": [asdict(curve) for curve in data.curves]}, allow_nan=False)
-        )
+        typer.echo(json.dumps(_as_dictionary(data, first_screen(folder, data)), allow_nan=False))
         return
     make_report(folder, output())
+
+
+def _as_dictionary(data: ReportData, screen: FirstScreen) -> dict[str, object]:
+    """For programs."""
+    findings = [
+        {
+            "title": one.title,
+            "status": one.status,
+            "cost": round(one.cost, 5),
+            "about_machine": one.about_machine,
+            "cause": one.cause or None,
+            "systems": one.systems,
+            "tests": one.tests,
+            "says": one.says,
+            "what_to_do": one.advice,
+        }
+        for one in (*screen.findings, *screen.others)
+    ]
+    return {
+        "answers": [asdict(one) for one in screen.answers],
+        "shown_first": len(screen.findings),
+        "findings": findings,
+        "summary": data.summary,
+        "curves": [asdict(curve) for curve in data.curves],
+    }
 
 
 def make_report(folder: StudyFolder, console: Console) -> None:

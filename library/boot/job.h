@@ -32,7 +32,7 @@ constexpr std::uint64_t whole_lines(std::uint64_t bytes) {
     return (bytes + cache_line - 1) / cache_line * cache_line;
 }
 
-inline constexpr std::uint64_t arena_magic = 0x59454c4c4f56'08; ///< "VOLLEY", layout 8
+inline constexpr std::uint64_t arena_magic = 0x59454c4c4f56'09; ///< "VOLLEY", layout 9
 inline constexpr std::size_t description_bytes = 64;
 inline constexpr std::size_t secret_bytes = 32;
 
@@ -170,6 +170,9 @@ struct alignas(cache_line) ArenaHead {
     /// The build id of the library that the ranks have loaded (init/build_id.h), stored by the first of them; 0: no
     /// rank has come yet.
     std::atomic<std::uint64_t> library;
+    /// 1 + a number for what VOLLEY_COLLECTIVES and VOLLEY_CHECK ask for, alike in all ranks; stored by the first of
+    /// them, 0: no rank has come yet.
+    std::atomic<std::uint64_t> collectives, checking;
     /// 0, or 1 + the rank whose end is ending the job; set once, by the launcher or MPI_Abort.
     alignas(cache_line) std::atomic<std::uint32_t> ending;
     std::atomic<std::int32_t> abort_code; ///< of MPI_Abort

@@ -171,4 +171,13 @@ void open_selection() {
     user_asks = !text.empty();
 }
 
+std::uint64_t selection_number() {
+    std::uint64_t number = 0;
+    for (std::size_t i = 0; i < asked_for.size(); i++) {
+        auto row = asked_for[i] == nullptr ? 0 : static_cast<std::uint64_t>(asked_for[i] - table[i].data()) + 1;
+        number = number * (table[i].size() + 1) + row;
+    }
+    return number;
+}
+
 } // namespace volley

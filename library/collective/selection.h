@@ -73,6 +73,9 @@ Algorithm choose_part(const Situation &situation);
 
 /// Reads VOLLEY_COLLECTIVES. Throws Error if it cannot be understood.
 void open_selection();
+/// A number for the algorithms that VOLLEY_COLLECTIVES asks for. Ranks that have different numbers would choose
+/// different algorithms for one operation.
+std::uint64_t selection_number();
 
 /// Up to here alltoall's blocks go through the leaders of nodes. Longer blocks go from rank to rank: leaders would copy
 /// everything three times, to combine messages that are long enough by themselves.

@@ -64,6 +64,14 @@ void check_transport() {
                 "mpiexec --transport");
 }
 
+/// Ranks that had different values would take different steps in a collective operation, and wait for each other.
+void check_setting(const char *variable, std::uint64_t own, std::atomic<std::uint64_t> &first) {
+    std::uint64_t others = 0;
+    if (first.compare_exchange_strong(others, own + 1) || others == own + 1) return;
+    throw Error(std::string("the environment variable ") + variable +
+                " has another value here than in other ranks: set it for the whole job (mpiexec -genv)");
+}
+
 void join() {
     JobPlace place = join_job();
     node.arena = place.arena;
@@ -75,6 +83,8 @@ void join() {
     node.settings = read_settings();
     open_selection();
     check_library(*place.arena);
+    check_setting("VOLLEY_COLLECTIVES", selection_number(), place.arena->collectives);
+    check_setting("VOLLEY_CHECK", node.settings.checking ? 1 : 0, place.arena->checking);
     open_memory();
     check_transport();
     node.shared = find_shared(*place.arena);
@@ -145,7 +155,7 @@ void report_lost_wake_ups() {
 
 } // namespace
 
-int acquire_library(int thread_level) {
+int acquire_library(std::optional<int> thread_level) {
     if (!joined) {
         const std::uint32_t function = node.function().load(std::memory_order_relaxed);
         try {
@@ -159,9 +169,10 @@ int acquire_library(int thread_level) {
     }
     if (users++ == 0) node.own->state = RankState::initialised;
     engine.available = true;
-    engine.thread_level = std::max(engine.thread_level.load(), thread_level);
+    // The lock serves several threads at every level (core/lock.h).
+    engine.thread_level = std::max(engine.thread_level.load(), thread_level.value_or(MPI_THREAD_MULTIPLE));
     introspection.thread_level(engine.thread_level);
-    if (engine.thread_level == MPI_THREAD_MULTIPLE)
+    if (thread_level == MPI_THREAD_MULTIPLE)
         engine.lock.share_for_good();
     else
         engine.lock.make_owner(node.own->call_status.function);

@@ -12,6 +12,7 @@
 #include "init/initialise.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -29,9 +30,9 @@ constexpr std::array<ThreadLevel, 4> thread_levels = {{
     {MPI_THREAD_MULTIPLE, "MPI_THREAD_MULTIPLE"},
 }};
 
-/// The level that the hint "thread_level" asks for (MPI 5.0, section 11.3.1); SINGLE without it.
-int requested_level(const Info *info, int &level) {
-    level = MPI_THREAD_SINGLE;
+/// The level that the hint "thread_level" asks for, if it is there. The standard leaves the default to the library (MPI
+/// 5.0, section 11.3.1); sessions are for parts of a program that do not know of each other's threads.
+int requested_level(const Info *info, std::optional<int> &level) {
     const std::string *wanted = info ? info->find("thread_level") : nullptr;
     if (!wanted) return MPI_SUCCESS;
     auto found = std::ranges::find(thread_levels, *wanted, &ThreadLevel::name);
@@ -54,7 +55,7 @@ namespace mpi {
 
 int Session_init(Info *info, Errhandler &errhandler, MPI_Session *session) {
     *session = MPI_SESSION_NULL;
-    int level = MPI_THREAD_SINGLE;
+    std::optional<int> level;
     if (int code = requested_level(info, level); code != MPI_SUCCESS) return code;
     if (int code = acquire_library(level); code != MPI_SUCCESS) return code;
     *session = Session::make(errhandler, engine.thread_level)->handle();

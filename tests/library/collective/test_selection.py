@@ -77,3 +77,22 @@ def test_unknown_names_are_refused_with_those_that_are_known(mpi_program: MpiPro
     for operation, names in known.items():
         stderr = refusal(f"show:{operation}=quick", program, mpirun)
         assert f"{operation} has no algorithm 'quick'; it has {', '.join(names)}" in stderr
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"), [("VOLLEY_COLLECTIVES", "barrier=dissemination"), ("VOLLEY_CHECK", "1")]
+)
+def test_what_all_ranks_must_choose_alike_is_compared(
+    variable: str, value: str, mpi_program: MpiProgram, mpirun: MpiRun
+) -> None:
+    program = mpi_program(PROGRAM)
+    outcome = mpirun("-n", 2, program, ":", "-n", 2, "-env", variable, value, program, check=False)
+    assert outcome.returncode != 0
+    assert f"the environment variable {variable} has another value here than in other ranks" in outcome.stderr
+
+
+def test_ranks_may_ask_for_the_same_in_other_words(mpi_program: MpiProgram, mpirun: MpiRun) -> None:
+    program = mpi_program(PROGRAM)
+    one = ("-env", "VOLLEY_COLLECTIVES", "barrier=dissemination:bcast=binomial", program)
+    other = ("-env", "VOLLEY_COLLECTIVES", "bcast=binomial:show:barrier=dissemination", program)
+    mpirun("-n", 2, *one, ":", "-n", 2, *other)

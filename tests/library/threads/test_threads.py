@@ -14,11 +14,12 @@ WAYS = [*(("--ranks", mode) for mode in MODES), TCP]
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way[-1])
+@pytest.mark.parametrize("levels", [[], ["unasked"]], ids=lambda levels: "".join(levels) or "asked")
 @pytest.mark.parametrize("ranks", [1, 3])
 def test_sessions_start_while_a_thread_waits(
-    ranks: int, way: tuple[str, ...], mpi_program: MpiProgram, mpirun: MpiRun
+    ranks: int, levels: list[str], way: tuple[str, ...], mpi_program: MpiProgram, mpirun: MpiRun
 ) -> None:
-    mpirun(*way, "-n", ranks, mpi_program(FOLDER / "late_session.cpp"))
+    mpirun(*way, "-n", ranks, mpi_program(FOLDER / "late_session.cpp"), *levels)
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way[-1])

@@ -112,13 +112,15 @@ void test_everything(MPI_Session session) {
 }
 
 void test_thread_levels() {
-    MPI_Session session = begin("MPI_THREAD_MULTIPLE");
-    MPI_Info info = MPI_INFO_NULL;
-    MPI_Session_get_info(session, &info);
-    CHECK(value_of(info, "thread_level") == "MPI_THREAD_MULTIPLE");
-    MPI_Info_free(&info);
-    MPI_Session_finalize(&session);
-    CHECK(session == MPI_SESSION_NULL);
+    for (const char *asked : {static_cast<const char *>(nullptr), "MPI_THREAD_MULTIPLE"}) {
+        MPI_Session session = begin(asked);
+        MPI_Info info = MPI_INFO_NULL;
+        MPI_Session_get_info(session, &info);
+        CHECK(value_of(info, "thread_level") == "MPI_THREAD_MULTIPLE");
+        MPI_Info_free(&info);
+        MPI_Session_finalize(&session);
+        CHECK(session == MPI_SESSION_NULL);
+    }
 }
 
 } // namespace

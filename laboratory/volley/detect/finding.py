@@ -44,8 +44,9 @@ class Finding:
     variant: str = "-"
     ranks: int = 0
     """World size; 0 where it is not known or is the curve's axis."""
-    p_value: float = 0.0
-    """Before correction; `volley detect` corrects all findings together."""
+    p_value: float | None = None
+    """Before correction for all that was looked at in a study. None: not inferred but seen (a launch that ended, bytes
+    that are wrong), so that there is nothing to correct."""
 
     def to_json(self) -> dict[str, Any]:
         """As `volley detect --json` prints it."""

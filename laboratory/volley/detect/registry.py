@@ -23,7 +23,7 @@ class Search:
     """What a detector saw."""
 
     candidates: Sequence[Finding] = ()
-    """Each with its p_value before correction."""
+    """Each with its p_value before correction, if it has one."""
     places: int = 0
     """Where it looked: how many p-values there could have been."""
 
@@ -60,20 +60,28 @@ def detect(material: Material, kinds: Iterable[str] | None = None, against: Mate
     unknown = wanted - set(all_kinds())
     if unknown:
         raise UsageError(f'unknown kind "{sorted(unknown)[0]}"', f"there are: {', '.join(all_kinds())}")
-    found: list[Finding] = []
-    for one in detectors():
-        if wanted & set(one.kinds) and (against is not None or not one.compares):
-            found += corrected(one.search(material, against))
+    asked = [one for one in detectors() if wanted & set(one.kinds) and (against is not None or not one.compares)]
+    found = corrected([one.search(material, against) for one in asked])
     chosen = [weighed(finding, material) for finding in found if finding.kind in wanted]
     return sorted(chosen, key=lambda one: (one.system, one.test, one.variant, one.ranks, one.size_from, one.kind))
 
 
-def corrected(search: Search) -> list[Finding]:
-    """The candidates that survive correction for all places one detector looked at, with their confidence."""
-    adjusted = false_discovery([one.p_value for one in search.candidates], search.places)
+def corrected(searches: Sequence[Search]) -> list[Finding]:
+    """The candidates of all detectors that survive correction for all places any of them looked at, with their
+    confidence; and what was seen and not inferred, as it is.
+
+    One correction for all, with p-values weighted so that every detector has an equal share of the errors allowed
+    (Genovese, Roeder, Wasserman 2006): one that looks at each curve once is not drowned by one that looks at each size.
+    """
+    inferred = [(search, one) for search in searches for one in search.candidates if one.p_value is not None]
+    looked = [search for search in searches if search.places]
+    places = sum(search.places for search in looked)
+    weighted = [min((one.p_value or 0.0) * search.places * len(looked) / places, 1.0) for search, one in inferred]
+    adjusted = dict(zip((id(one) for _, one in inferred), false_discovery(weighted, places), strict=True))
     kept = []
-    for candidate, q in zip(search.candidates, adjusted, strict=True):
-        if q <= FALSE_DISCOVERIES:
+    for candidate in (one for search in searches for one in search.candidates):
+        q = adjusted.get(id(candidate), 0.0)
+        if q <= FALSE_DISCOVERIES * len(looked) or candidate.p_value is None:
             most = UNDECIDED_CONFIDENCE if candidate.status == "UNDECIDED" else 1.0
             kept.append(replace(candidate, confidence=min(candidate.confidence, 1 - q, most)))
     return kept

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 FALSE_DISCOVERIES = 0.01
-"""Share of false findings allowed (Benjamini, Hochberg 1995): the aim is one per 100 clean curves. Several kinds
-are looked for, but each tests against a ripple and not against nothing, so that clean curves give fewer."""
+"""Share of false findings allowed among all of a study (Benjamini, Hochberg 1995), for each detector that looks. What
+is tested is a ripple and not nothing, so that clean curves give fewer: see docs/detecting-validation.md."""
 
 SMALLEST_EFFECT = math.log(1.12)
 """Less is not reported, however sure."""
@@ -40,6 +40,14 @@ MEDIAN_VARIANCE = 1.4
 PRIOR_FREEDOM = 12
 """Degrees of freedom given to the noise of neighbouring sizes when a size's own is estimated from few
 launches: the moderated variance of Smyth (2004), with a fixed prior instead of a fitted one."""
+
+ORDINARY = 0.05
+"""Relative standard deviation between launches that is assumed at least: 1 to 5 % over shared memory in the studies of
+docs/detecting-validation.md, whatever the MPI."""
+LAUNCH_FREEDOM = 4
+"""Degrees of freedom that this counts for."""
+SMALLEST_P = 1e-300
+"""Below, logarithms of p-values end."""
 
 WINDOW = 13
 """Sizes whose noise is pooled: about three octaves of a sweep with neighbours."""
@@ -156,25 +164,63 @@ def two_sided(effect: float, error: float, freedom: float) -> float:
     return float(min(2 * t.sf((abs(effect) - RIPPLE) / max(error, 1e-12), max(freedom, 1.0)), 1.0))
 
 
-def interval(effect: float, error: float, freedom: float) -> tuple[float, float]:
-    """95 % interval of a log ratio, as ratios."""
+def interval(effect: float, error: float, freedom: float, chosen_from: int = 1) -> tuple[float, float]:
+    """95 % interval of a log ratio, as ratios; of the largest of several, which chance makes larger, one for all."""
     from scipy.stats import t
 
-    half = float(t.ppf(0.975, max(freedom, 1.0))) * error
+    half = float(t.ppf(1 - 0.025 / chosen_from, max(freedom, 1.0))) * error
     return math.exp(effect - half), math.exp(min(effect + half, 700))
 
 
+def launch_interval(log_values: Sequence[float]) -> tuple[float, float]:
+    """95 % interval, as ratios, of the mean of what launches show each (log ratios), by Student's t."""
+    mean, error, freedom = launch_mean(log_values)
+    return interval(mean, error, freedom)
+
+
+def launch_mean(log_values: Sequence[float]) -> tuple[float, float, float]:
+    """(mean, its standard error, degrees of freedom) of what launches show each.
+
+    Their variance is moderated (Smyth 2004): launches that happen to agree prove no more precision than launches
+    ordinarily have, and one alone has that.
+    """
+    values = np.asarray(log_values, dtype=float)
+    own = float(((values - values.mean()) ** 2).sum())
+    freedom = len(values) - 1
+    moderated = (own + LAUNCH_FREEDOM * ORDINARY**2) / (freedom + LAUNCH_FREEDOM)
+    if freedom and own / freedom > moderated:
+        return float(values.mean()), math.sqrt(own / freedom / len(values)), float(freedom)
+    return float(values.mean()), math.sqrt(moderated / len(values)), float(freedom + LAUNCH_FREEDOM)
+
+
+def launch_p_value(log_values: Sequence[float], least: float) -> float:
+    """One-sided p-value of launches showing no more than `least` (a log ratio) in the mean, by Student's t."""
+    from scipy.stats import t
+
+    mean, error, freedom = launch_mean(log_values)
+    return float(t.sf((mean - least) / error, freedom))
+
+
+def together(p_values: Sequence[float]) -> float:
+    """One p-value of several independent ones (Fisher's method): 1 where nothing shows counts as well."""
+    from scipy.stats import combine_pvalues
+
+    return float(combine_pvalues(np.clip(p_values, SMALLEST_P, 1.0), method="fisher").pvalue)
+
+
 def false_discovery(p_values: Sequence[float], tests: int) -> list[float]:
-    """Benjamini and Hochberg's adjusted p-values, where `tests` places were looked at in all."""
-    order = np.argsort(p_values)[::-1]
-    adjusted = [0.0] * len(p_values)
-    smallest = 1.0
-    for place, index in zip(range(len(p_values), 0, -1), order, strict=True):
-        smallest = min(smallest, p_values[index] * max(tests, len(p_values)) / place)
-        adjusted[index] = smallest
-    return adjusted
+    """Benjamini and Hochberg's adjusted p-values, of `tests` places looked at in all; the others showed none."""
+    from scipy.stats import false_discovery_control
+
+    if not p_values:
+        return []
+    every = np.ones(max(tests, len(p_values)))
+    every[: len(p_values)] = p_values
+    return [float(one) for one in false_discovery_control(every)[: len(p_values)]]
 
 
 def robust_spread(values: Floats) -> float:
     """Standard deviation by the median absolute deviation."""
-    return float(np.median(np.abs(values - np.median(values))) * MAD_TO_SD) if len(values) else 0.0
+    from scipy.stats import median_abs_deviation
+
+    return float(median_abs_deviation(values, scale="normal")) if len(values) else 0.0

@@ -43,6 +43,8 @@ class Stretch:
     freedom: float
     falls: bool
     """Found by its rate: compared with the best of smaller sizes."""
+    typical: float
+    """The effect in the middle: what is tested, as the largest is larger by chance."""
 
 
 class CollapseDetector(Detector):
@@ -64,7 +66,7 @@ def stretches(curve: CurveData) -> list[Stretch]:
     if curve.axis != "size" or not curve.shape.pieces:
         return []
     rises = [
-        Stretch(one.first, one.last, one.last, one.effect, one.error, one.freedom, False)
+        Stretch(one.first, one.last, one.last, one.effect, one.error, one.freedom, False, one.effect)
         for one in curve.shape.bumps
         if one.effect >= LEAST_RISE and curve.sizes[one.last - 1] > NARROW * max(curve.sizes[one.first], 1)
     ]
@@ -118,7 +120,7 @@ def _fall(curve: CurveData, at: NDArray[np.int64], fall: Floats, place: int, end
     recovered = int(at[end]) if end < len(at) else None
     falls = typical >= FALL and two_sided(typical, error, float(levels.freedom[inside].min())) < 1e-3
     return Stretch(
-        int(inside[0]), int(inside[-1]) + 1, recovered, effect, error, float(levels.freedom[inside[0]]), falls
+        int(inside[0]), int(inside[-1]) + 1, recovered, effect, error, float(levels.freedom[inside[0]]), falls, typical
     )
 
 
@@ -147,7 +149,7 @@ def _finding(curve: CurveData, one: Stretch) -> Finding:
         int(sizes[before]),
         end,
         math.exp(one.effect),
-        interval(one.effect, one.error, one.freedom),
+        interval(one.effect, one.error, one.freedom, one.last - one.first if one.falls else 1),
         1.0,
         status="UNEXPLAINED" if sure else "UNDECIDED",
         evidence={
@@ -161,5 +163,5 @@ def _finding(curve: CurveData, one: Stretch) -> Finding:
         },
         variant=curve.variant,
         ranks=curve.ranks,
-        p_value=two_sided(one.effect, one.error, one.freedom),
+        p_value=two_sided(one.typical, one.error, one.freedom),
     )

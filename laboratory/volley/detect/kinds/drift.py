@@ -9,9 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from volley.detect.finding import Finding
-from volley.detect.kinds.within_launch import SizeEvidence, most_agree, runs
+from volley.detect.kinds.within_launch import SizeEvidence, most_agree, run_interval, runs
 from volley.detect.material import CurveData, Floats, Material
 from volley.detect.registry import Detector, Search
+from volley.detect.statistics import together
 from volley.units import format_time
 
 BLOCKS = 10
@@ -55,8 +56,10 @@ def trend(times_ns: Floats) -> tuple[float, float, Trend] | None:
     """(log ratio of last to first fifth, p, trend) of one launch's operations, or None.
 
     Medians of ten blocks in time are free of single interruptions; Kendall's tau of them says whether they
-    go one way (Mann 1945), its normal approximation how rarely they would by chance.
+    go one way (Mann 1945), its exact distribution how rarely they would by chance.
     """
+    from scipy.stats import kendalltau
+
     if len(times_ns) < FEWEST_OPERATIONS:
         return None
     width = len(times_ns) // BLOCKS
@@ -64,21 +67,16 @@ def trend(times_ns: Floats) -> tuple[float, float, Trend] | None:
     effect = float(blocks[-2:].mean() - blocks[:2].mean())
     if not abs(effect) >= LEAST:
         return None
-    pairs = np.sign(blocks[None, :] - blocks[:, None])[np.triu_indices(BLOCKS, 1)]
-    tau = float(pairs.mean())
+    seen = kendalltau(np.arange(BLOCKS), blocks)
+    tau, p_value = float(seen.statistic), float(seen.pvalue)
     if tau * math.copysign(1, effect) < TREND:
         return None
-    spread = math.sqrt(2 * (2 * BLOCKS + 5) / (9 * BLOCKS * (BLOCKS - 1)))
-    p_value = math.erfc(abs(tau) / spread / math.sqrt(2))
     return effect, p_value, Trend(math.exp(blocks[:2].mean()), math.exp(blocks[-2:].mean()), tau)
 
 
 def _finding(curve: CurveData, run: list[SizeEvidence[Trend]]) -> Finding:
     effects = np.array([math.log(one.last_ns / one.first_ns) for place in run for one in place.details])
-    low, high = np.quantile(effects, [0.025, 0.975])
     example = run[0].details[0]
-    # Neighbouring sizes that drift alike support each other; a third of them counts as independent.
-    together = math.prod(max(place.p_value, 1e-12) for place in run[::3])
     return Finding(
         "drift",
         curve.system,
@@ -86,7 +84,7 @@ def _finding(curve: CurveData, run: list[SizeEvidence[Trend]]) -> Finding:
         run[0].size,
         run[-1].size,
         math.exp(float(np.median(effects))),
-        (math.exp(low), math.exp(high)),
+        run_interval(run, lambda one: math.log(one.last_ns / one.first_ns)),
         1.0,
         status="UNEXPLAINED" if run[0].launches >= 2 or len(run) >= 2 else "UNDECIDED",
         evidence={
@@ -100,5 +98,6 @@ def _finding(curve: CurveData, run: list[SizeEvidence[Trend]]) -> Finding:
         },
         variant=curve.variant,
         ranks=curve.ranks,
-        p_value=together,
+        # Neighbouring sizes that drift alike support each other; a third of them counts as independent.
+        p_value=together([place.p_value for place in run[::3]]),
     )

@@ -16,10 +16,11 @@ import numpy as np
 from volley.detect.finding import Finding
 from volley.detect.kinds.bimodal import FEWEST_OPERATIONS
 from volley.detect.kinds.bimodal import LEAST_SHARE as SHARE_OF_A_MODE
-from volley.detect.kinds.stall import FEWEST, LEAST_WITHOUT_PERIOD_NS
+from volley.detect.kinds.stall import COMMON, FEWEST, LEAST_WITHOUT_PERIOD_NS
 from volley.detect.kinds.within_launch import AGREEING
 from volley.detect.material import CurveData, Floats, Material
 from volley.detect.registry import Detector, Search
+from volley.detect.statistics import launch_interval, launch_p_value
 from volley.units import format_time
 
 LATE = 2.0
@@ -28,8 +29,6 @@ LEAST_SHARE = 1 / 3
 """Of a launch's time: interruptions of a busy machine are common, and a few of them tell nothing."""
 FAST = 0.2
 """Quantile that is usual even if most operations are late."""
-P_VALUE = 1e-6
-"""As of stalls without a period: several launches that lose a third of their time do not by chance."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +108,7 @@ def _look(curve: CurveData) -> Finding | None:
         int(curve.sizes[0]),
         int(curve.sizes[-1]),
         factor,
-        (min(one.factor for one in told), max(one.factor for one in told)),
+        launch_interval([log_factor(one) for one in seen]),
         0.9,
         status="UNEXPLAINED" if len(told) >= 2 else "UNDECIDED",
         evidence={
@@ -126,7 +125,7 @@ def _look(curve: CurveData) -> Finding | None:
         variant=curve.variant,
         ranks=curve.ranks,
         duration_ns=duration,
-        p_value=P_VALUE,
+        p_value=launch_p_value([log_factor(one) for one in seen], COMMON),
     )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from volley.detect.finding import Finding
 from volley.detect.material import CurveData, Material
 from volley.detect.registry import Detector, Search
+from volley.detect.statistics import launch_interval, launch_p_value
 from volley.units import format_time
 
 LEAST = 8.0
@@ -72,7 +73,7 @@ def _look(small: CurveData, large: CurveData) -> Finding | None:
         int(large.sizes[at[0]]),
         int(large.sizes[at[-1]]),
         math.exp(effect),
-        (math.exp(min(each)), math.exp(max(each))),
+        launch_interval(each),
         1.0,
         status="UNEXPLAINED" if len(each) >= 2 else "UNDECIDED",
         evidence={
@@ -84,7 +85,7 @@ def _look(small: CurveData, large: CurveData) -> Finding | None:
         },
         variant=large.variant,
         ranks=large.ranks,
-        p_value=1e-6,
+        p_value=launch_p_value(each, 0.0),
     )
 
 

@@ -13,6 +13,7 @@ from volley.detect.finding import Finding
 from volley.detect.material import CurveData, Floats, Integers, Material
 from volley.detect.pairs import pairs
 from volley.detect.registry import Detector, Search
+from volley.detect.statistics import interval
 
 LEAST = math.log(1.05)
 """Slower by a twentieth: less is for `volley compare`, with more launches."""
@@ -83,19 +84,24 @@ def _contest(new: CurveData, old: CurveData, low: int, high: int) -> VersionBand
     return VersionBand(new, old, sizes[complete], means[0], means[1], shifts)
 
 
-def _p_value(one: VersionBand) -> float:
-    """One-sided, of no slowdown: Student's t of the difference of launch means, its variance never below what
+def _difference(one: VersionBand) -> tuple[float, float, float]:
+    """(difference of launch means, its standard error, degrees of freedom): their variance is never below what
     ORDINARY for FREEDOM launches and the launches' own make together (moderated; Smyth 2004)."""
-    from scipy.stats import t
-
     n, m = len(one.now), len(one.before)
     own = float(((one.now - one.now.mean()) ** 2).sum() + ((one.before - one.before.mean()) ** 2).sum())
     freedom = n + m - 2
     moderated = (own + FREEDOM * ORDINARY**2) / (freedom + FREEDOM)
     noisy = own / freedom > moderated
-    variance = own / freedom if noisy else moderated
-    distance = float(one.now.mean() - one.before.mean()) / math.sqrt(variance * (1 / n + 1 / m))
-    return float(t.sf(distance, freedom if noisy else freedom + FREEDOM))
+    error = math.sqrt((own / freedom if noisy else moderated) * (1 / n + 1 / m))
+    return float(one.now.mean() - one.before.mean()), error, float(freedom if noisy else freedom + FREEDOM)
+
+
+def _p_value(one: VersionBand) -> float:
+    """One-sided, of no slowdown: Student's t of the difference of launch means."""
+    from scipy.stats import t
+
+    difference, error, freedom = _difference(one)
+    return float(t.sf(difference / error, freedom))
 
 
 def _slower(contests: list[VersionBand]) -> list[Finding]:
@@ -126,7 +132,6 @@ def _steady(whole: VersionBand, first: int, last: int) -> list[int]:
 
 
 def _finding(one: VersionBand, effect: float, whole: VersionBand) -> Finding:
-    _, low, high, coverage = shift_interval(one.now.tolist(), one.before.tolist())
     slower = one.sizes[one.shifts > effect / 2]
     first, last = (int(slower[0]), int(slower[-1])) if len(slower) else (int(one.sizes[0]), int(one.sizes[-1]))
     worst = int(one.sizes[one.shifts.argmax()])
@@ -138,13 +143,12 @@ def _finding(one: VersionBand, effect: float, whole: VersionBand) -> Finding:
         first,
         last,
         math.exp(effect),
-        (math.exp(low), math.exp(high)),
+        interval(*_difference(one)),
         1.0,
         evidence={
             "says": f"{(math.exp(effect) - 1):.0%} slower than {one.old.system} was; most at {worst:,} "
             f"({math.exp(float(one.shifts.max())):.2f} times)",
             "launches": [len(one.before), len(one.now)],
-            "interval_coverage": coverage,
             "sizes": len(one.sizes),
             "worst_size": worst,
             "versions": [one.old.system, one.new.system],

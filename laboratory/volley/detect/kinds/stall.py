@@ -13,7 +13,7 @@ import numpy as np
 from volley.detect.finding import Finding
 from volley.detect.material import Floats, Material, StreamData
 from volley.detect.registry import Detector, Search
-from volley.detect.statistics import robust_spread
+from volley.detect.statistics import launch_interval, launch_p_value, robust_spread, together
 from volley.units import format_time
 
 LATE = 6.0
@@ -31,6 +31,10 @@ PERIOD_P_SHORT = 1e-10
 """The same for waits below LEAST_WITHOUT_PERIOD_NS: batches, too, come somewhat regularly."""
 FEWEST = 4
 """Stalls; three gaps between them at least, all alike, are no chance."""
+COMMON = -math.log(1 - 0.05)
+"""What late messages take of a stream's time on any machine, as a log factor: streams without a period are tested
+against it, launch by launch."""
+MOST_LOST = 1 - 1e-9
 TOLERANCE = 1
 """Messages by which a period may jitter."""
 
@@ -177,9 +181,10 @@ def _finding(run: list[int], launches: list[Stalls], smaller: list[int], larger:
     period = _period(launches)
     duration = float(np.median(late))
     ends = np.quantile(late, [0.025, 0.975])
+    factors = [math.log1p(float(np.median(one.lateness_ns)) / one.usual_ns) for one in launches if len(one.places)]
+    lost = [-math.log1p(-min(one.share, MOST_LOST)) for one in launches]
     count = int(np.median([len(one.places) for one in launches]))
     often = f"every {_ordinal(period)} message comes" if period else f"{count} messages, with no period, come"
-    p_value = math.exp(float(np.mean([math.log(max(one.p_value, 1e-300)) for one in launches])))
     sender = [one.sender_too for one in launches if math.isfinite(one.sender_too)]
     until = f"; not at {larger[0]:,} B and above" if larger else "; up to the largest size measured" if run[-1] else ""
     return Finding(
@@ -189,7 +194,7 @@ def _finding(run: list[int], launches: list[Stalls], smaller: list[int], larger:
         run[0],
         run[-1],
         (usual + duration) / usual,
-        (float((usual + ends[0]) / usual), float((usual + ends[1]) / usual)),
+        launch_interval(factors),
         1.0 if period else 0.9,
         evidence={
             "says": f"{often} {format_time(duration)} late ({format_time(float(ends[0]))} to "
@@ -211,7 +216,7 @@ def _finding(run: list[int], launches: list[Stalls], smaller: list[int], larger:
         ranks=stream.ranks,
         period=period,
         duration_ns=duration,
-        p_value=p_value if period else 1e-6,
+        p_value=together([one.p_value for one in launches]) if period else launch_p_value(lost, COMMON),
     )
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from volley.detect.material import CurveData, Floats, Integers, Material
 from volley.detect.pairs import pairs
 from volley.detect.registry import Detector, Search
 from volley.detect.shape import Outlier
-from volley.detect.statistics import FALSE_DISCOVERIES, interval, robust_spread
+from volley.detect.statistics import interval, robust_spread
 from volley.sizes import format_size
 
 Booleans = NDArray[np.bool_]
@@ -28,6 +28,8 @@ ALIKE = 0.3
 less at a larger size."""
 
 
+BEYOND_DOUBT = 0.01
+"""Of any feature of a curve that is none (Bonferroni): only such features can change."""
 CHANGED = 0.6
 """Share of a feature that must show in the ratio of the two versions."""
 SURE = 5.0
@@ -73,7 +75,7 @@ def _features(curve: CurveData) -> list[Feature]:
         Feature("spike", int(curve.sizes[one.first]), int(curve.sizes[one.last - 1]), one.effect, one)
         for one in curve.shape.spikes
     ]
-    sure = FALSE_DISCOVERIES / max(len(curve.sizes), 1)
+    sure = BEYOND_DOUBT / max(len(curve.sizes), 1)
     return [
         one
         for one in found
@@ -94,15 +96,22 @@ def _changes(new: CurveData, old: CurveData) -> list[Finding]:
     found = []
     for feature in list(now):
         moved = next(
-            (one for one in before if _same_kind(one, feature) and _shows_moved(difference, one, feature)), None
+            (one for one in before if _same_kind(one, feature) and _p_moved(difference, one, feature) < 1), None
         )
         if moved is not None:
             now.remove(feature)
             before.remove(moved)
-            found.append(_moved(new, old, moved, feature))
-    found += [_lone(new, old, one, "appeared") for one in now if _shows_lone(difference, one, 1)]
-    found += [_lone(new, old, one, "vanished") for one in before if _shows_lone(difference, one, -1)]
+            found.append(_with(_moved(new, old, moved, feature), _p_moved(difference, moved, feature)))
+    lone = [(one, "appeared", 1) for one in now] + [(one, "vanished", -1) for one in before]
+    for one, change, sign in lone:
+        if (p_value := _p_lone(difference, one, sign)) < 1:
+            found.append(_with(_lone(new, old, one, change), p_value))
     return found
+
+
+def _with(one: Finding, p_value: float) -> Finding:
+    """The feature must be there, and be a change: the less sure of both counts."""
+    return replace(one, p_value=max(one.p_value or 0.0, p_value))
 
 
 def _same_place(a: Feature, b: Feature) -> bool:
@@ -137,13 +146,17 @@ class Difference:
         rough = robust_spread(np.diff(ratio)) / math.sqrt(2) if len(ratio) > 3 else 0.0
         return cls(sizes, ratio, max(float(np.median(errors)) if len(errors) else 0.0, rough))
 
-    def shows(self, inside: Booleans, outside: Booleans, effect: float) -> bool:
-        """Whether sizes inside differ from those outside by half of the effect at least, and surely."""
+    def p_value(self, inside: Booleans, outside: Booleans, effect: float) -> float:
+        """Of sizes inside not differing from those outside (Student); 1 if not by CHANGED of the effect, and surely."""
+        from scipy.stats import t
+
         if not inside.any() or not outside.any():
-            return False
+            return 1.0
         change = float(np.median(self.ratio[inside]) - np.median(self.ratio[outside])) * math.copysign(1, effect)
         error = self.error * math.sqrt(1 / inside.sum() + 1 / outside.sum()) * math.sqrt(math.pi / 2)
-        return change >= CHANGED * abs(effect) and change >= SURE * error
+        if change < CHANGED * abs(effect) or change < SURE * error:
+            return 1.0
+        return float(2 * t.sf(change / max(error, 1e-12), len(self.sizes)))
 
     def near(self, low: int, high: int) -> tuple[Booleans, Booleans]:
         """The four sizes up to `low`, and the four from `high` on."""
@@ -152,24 +165,24 @@ class Difference:
         return np.isin(place, below), np.isin(place, above)
 
 
-def _shows_lone(difference: Difference, feature: Feature, sign: int) -> bool:
-    """A step or spike in one of two versions: their ratio steps or spikes at the same place."""
+def _p_lone(difference: Difference, feature: Feature, sign: int) -> float:
+    """Of a step or spike in one of two versions: their ratio steps or spikes at the same place."""
     effect = sign * feature.effect
     if feature.what == "step":
         left, right = difference.near(feature.size_from, feature.size_to)
-        return difference.shows(right, left, effect)
+        return difference.p_value(right, left, effect)
     inside = (difference.sizes >= feature.size_from) & (difference.sizes <= feature.size_to)
     left, right = difference.near(feature.size_from - 1, feature.size_to + 1)
-    return difference.shows(inside, left, effect) and difference.shows(inside, right, effect)
+    return max(difference.p_value(inside, left, effect), difference.p_value(inside, right, effect))
 
 
-def _shows_moved(difference: Difference, was: Feature, now: Feature) -> bool:
+def _p_moved(difference: Difference, was: Feature, now: Feature) -> float:
     """Between the two places the versions differ by the step, beside them not."""
     low, high = sorted((was, now), key=lambda one: one.size_from)
     inside = (difference.sizes >= low.size_to) & (difference.sizes <= high.size_from)
     outside = np.logical_or(*difference.near(low.size_from, high.size_to))
     effect = min(abs(was.effect), abs(now.effect)) * math.copysign(1, now.effect)
-    return difference.shows(inside, outside, effect if now is low else -effect)
+    return difference.p_value(inside, outside, effect if now is low else -effect)
 
 
 def _finding(new: CurveData, feature: Feature, size_from: int, size_to: int, says: str, **more: object) -> Finding:

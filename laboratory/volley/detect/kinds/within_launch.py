@@ -11,6 +11,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from volley.detect.material import CurveData, Floats
+from volley.detect.statistics import launch_interval, together
 
 T = TypeVar("T")
 
@@ -74,6 +75,13 @@ def _whole(found: list[list[SizeEvidence[T]]]) -> list[SizeEvidence[T]]:
     return [place for place in every if place.effect * sign > 0]
 
 
+def run_interval(run: list[SizeEvidence[T]], log_ratio: Callable[[T], float]) -> tuple[float, float]:
+    """95 % interval of the effect over a run, as ratios: launches are the unit, each with its middle size."""
+    count = max(len(place.details) for place in run)
+    by_launch = [[log_ratio(place.details[at]) for place in run if at < len(place.details)] for at in range(count)]
+    return launch_interval([float(np.median(one)) for one in by_launch])
+
+
 def most_agree(seen: list[tuple[float, float, T] | None]) -> Seen[T] | None:
     """Launches looked at one by one: those of the usual direction, if they are AGREEING of all."""
     known = [one for one in seen if one is not None]
@@ -83,6 +91,6 @@ def most_agree(seen: list[tuple[float, float, T] | None]) -> Seen[T] | None:
     alike = [one for one in known if np.sign(one[0]) == sign]
     if len(alike) < AGREEING * len(seen):
         return None
-    p_value = math.prod(max(p, 1e-12) for _, p, _ in alike) * math.comb(len(seen), len(alike))
+    p_value = together([p for _, p, _ in alike] + [1.0] * (len(seen) - len(alike)))
     effect = float(np.median([effect for effect, _, _ in alike]))
-    return effect, min(p_value, 1.0), tuple(detail for _, _, detail in alike)
+    return effect, p_value, tuple(detail for _, _, detail in alike)

@@ -185,7 +185,6 @@ def _contradiction(
             "rule": rule,
         },
         ranks=int(str(rows["ranks"][0])),
-        p_value=1e-9,
     )
 
 

@@ -543,8 +543,10 @@ ENTRIES_START = """
 #include <stdexcept>
 
 #define EXPORTED extern "C" [[gnu::visibility("default")]]
+// MPI_X, and a name by which faces find it that no program and no face has.
 #define EXPORTED_AS(name) \\
-    extern "C" [[gnu::visibility("default"), gnu::weak, gnu::alias("P" #name)]] decltype(P##name) name
+    extern "C" [[gnu::visibility("default"), gnu::weak, gnu::alias("P" #name)]] decltype(P##name) name; \\
+    extern "C" [[gnu::visibility("default"), gnu::alias("P" #name)]] decltype(P##name) volley_##name
 
 // That the compiler finds out that some cannot throw is no difference between their two names.
 #pragma GCC diagnostic ignored "-Wmissing-attributes"

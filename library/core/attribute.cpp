@@ -97,9 +97,16 @@ template <class Kind> class Keyvals {
     using Delete = typename Kind::Delete;
 
     static int create(Copy *copy, Delete *remove, int *keyval, void *extra_state) {
-        keyvals[next_keyval] = {copy, remove, extra_state, 0, false};
+        keyvals[next_keyval] = {copy, remove, extra_state, 0, false, nullptr, nullptr};
         *keyval = next_keyval++;
         return MPI_SUCCESS;
+    }
+
+    static void call_by(int keyval, CopyAttributeCaller copy, DeleteAttributeCaller remove) {
+        if (Keyval *found = find(keyval); found != nullptr) {
+            found->copy_caller = copy;
+            found->delete_caller = remove;
+        }
     }
 
     static int free(const char *argument, int *keyval) {
@@ -169,6 +176,20 @@ template <class Kind> class Keyvals {
         void *extra_state = nullptr;
         int attributes = 0; ///< attached under this key; it lives on for them when it is freed
         bool freed = false;
+        CopyAttributeCaller copy_caller = nullptr; ///< of `copy`, if that is not to be called with our handles
+        DeleteAttributeCaller delete_caller = nullptr;
+
+        int call_copy(Owner &owner, int number, void *value, void **copied, int *flag) const {
+            if (copy_caller != nullptr)
+                return copy_caller(reinterpret_cast<Callback>(copy), owner.handle(), number, extra_state, value, copied,
+                                   flag);
+            return copy(owner.handle(), number, extra_state, value, copied, flag);
+        }
+        int call_delete(Owner &owner, int number, void *value) const {
+            if (delete_caller != nullptr)
+                return delete_caller(reinterpret_cast<Callback>(remove), owner.handle(), number, value, extra_state);
+            return remove(owner.handle(), number, value, extra_state);
+        }
     };
 
     static inline std::map<int, Keyval> keyvals;
@@ -212,7 +233,7 @@ template <class Kind> class Keyvals {
         const Keyval keyval = keyvals.at(number);
         void *value = Kind::get(owner)->find(number)->value;
         if (keyval.remove != nullptr)
-            if (int code = keyval.remove(owner.handle(), number, value, keyval.extra_state)) return code;
+            if (int code = keyval.call_delete(owner, number, value)) return code;
         detach(owner, number);
         return MPI_SUCCESS;
     }
@@ -236,7 +257,7 @@ template <class Kind> class Keyvals {
         if (reinterpret_cast<std::uintptr_t>(keyval.copy) != 1) {
             void *copied = nullptr;
             int flag = 0;
-            int code = keyval.copy(from.handle(), entry.keyval, keyval.extra_state, value, &copied, &flag);
+            int code = keyval.call_copy(from, entry.keyval, value, &copied, &flag);
             if (code != MPI_SUCCESS || !flag) return code;
             value = copied;
         }
@@ -348,6 +369,12 @@ int mpi::Type_get_attr(Datatype &datatype, int type_keyval, void *attribute_val,
 
 int mpi::Type_delete_attr(Datatype &datatype, int type_keyval) {
     return DatatypeKeyvals::erase(datatype, "type_keyval", type_keyval);
+}
+
+void call_keyval_by(int keyval, CopyAttributeCaller copy, DeleteAttributeCaller remove) {
+    // Keys of all kinds of objects are numbered in common.
+    CommunicatorKeyvals::call_by(keyval, copy, remove);
+    DatatypeKeyvals::call_by(keyval, copy, remove);
 }
 
 } // namespace volley

@@ -2,6 +2,8 @@
 /// Attributes: what programs attach to communicators and datatypes under keys of their own (MPI 5.0, section 7.7).
 #pragma once
 
+#include "core/callbacks.h"
+
 namespace volley {
 
 class Communicator;
@@ -17,5 +19,8 @@ int delete_attributes(Communicator &communicator);
 
 /// Gives a reference back, and returns what delete callbacks returned if it was the last.
 int release_with_attributes(Datatype &datatype);
+
+/// Names the callers of the functions of a key that was just made.
+void call_keyval_by(int keyval, CopyAttributeCaller copy, DeleteAttributeCaller remove);
 
 } // namespace volley

@@ -2,7 +2,7 @@
 /// Buffered sends (MPI 5.0 §3.6): messages are copied, so that the call never waits for the receiver.
 ///
 /// The copies are in memory of the library. The size of the program's attached buffer limits how much of this memory
-/// may be in use, by the standard's own accounting (packed size and MPI_BSEND_OVERHEAD for each message under way).
+/// may be in use, by the standard's own accounting (packed size and an overhead for each message under way).
 #pragma once
 
 #include "core/point_to_point.h"

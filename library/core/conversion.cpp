@@ -1,26 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Handles as integers, for languages whose handles they are (MPI 5.0, section 19.3.4).
 ///
-/// Predefined handles are the numbers of the ABI; any other gets a number above them when it is first asked for. It
-/// keeps it: where an object was there will only be objects of its kind again.
+/// Predefined handles are the numbers of the ABI; those of objects lie above them, in the order of the places where
+/// objects lie.
 #include "core/functions.h"
 #include "core/object.h"
-
-#include <unordered_map>
-#include <vector>
 
 namespace volley {
 namespace {
 
-std::vector<std::uintptr_t> addresses;
-std::unordered_map<std::uintptr_t, int> numbers;
-
 template <class Handle> int to_integer(Handle handle) {
     auto address = reinterpret_cast<std::uintptr_t>(handle);
     if (address < first_object) return static_cast<int>(address);
-    auto [entry, is_new] = numbers.try_emplace(address, static_cast<int>(first_object + addresses.size()));
-    if (is_new) addresses.push_back(address);
-    return entry->second;
+    return static_cast<int>(first_object + number_of_object(address));
 }
 
 /// `null` for numbers that no handle has.
@@ -28,8 +20,8 @@ template <class Handle> Handle from_integer(int number, Handle null) {
     if (number <= 0) return null;
     auto value = static_cast<std::uintptr_t>(number);
     if (value < first_object) return reinterpret_cast<Handle>(value);
-    value -= first_object;
-    return value < addresses.size() ? reinterpret_cast<Handle>(addresses[value]) : null;
+    const std::uintptr_t address = numbered_object(static_cast<std::uint32_t>(value - first_object));
+    return address != 0 ? reinterpret_cast<Handle>(address) : null;
 }
 
 } // namespace

@@ -90,29 +90,32 @@ void Errhandler::release(Errhandler &errhandler) {
     if (static_cast<Object &>(errhandler).release()) pool.destroy(&errhandler);
 }
 
+template <class Function, class Handle> void Errhandler::call_user(Function *function, Handle handle, int code) {
+    if (caller_ != nullptr)
+        caller_(reinterpret_cast<Callback>(function), &handle, code);
+    else
+        function(&handle, &code);
+}
+
 void Errhandler::call(Communicator &communicator, int code) {
     if (predefined_ == MPI_ERRORS_RETURN) return;
     if (predefined_ != nullptr) end_job(describe(communicator), code);
-    MPI_Comm handle = communicator.handle();
-    communicator_function_(&handle, &code);
+    call_user(communicator_function_, communicator.handle(), code);
 }
 
 void Errhandler::call(Session &session, int code) {
     if (predefined_ == MPI_ERRORS_RETURN) return;
     if (predefined_ != nullptr) end_job("a session", code);
-    MPI_Session handle = session.handle();
-    session_function_(&handle, &code);
+    call_user(session_function_, session.handle(), code);
 }
 
 void Errhandler::call(int code) {
     if (predefined_ == MPI_ERRORS_RETURN) return;
     if (predefined_ != nullptr) end_job("", code);
-    MPI_Comm communicator = MPI_COMM_NULL;
-    MPI_Session session = MPI_SESSION_NULL;
     if (communicator_function_ != nullptr)
-        communicator_function_(&communicator, &code);
+        call_user(communicator_function_, MPI_COMM_NULL, code);
     else
-        session_function_(&session, &code);
+        call_user(session_function_, MPI_SESSION_NULL, code);
 }
 
 int raise(Communicator *communicator, int code) {

@@ -2,6 +2,7 @@
 /// Error handlers, and how a failure reaches one (MPI 5.0, section 9.3).
 #pragma once
 
+#include "core/callbacks.h"
 #include "core/object.h"
 
 #include <mpi.h>
@@ -38,6 +39,11 @@ class Errhandler final : public Object {
         return predefined_ != nullptr;
     }
 
+    /// Of a user's error handler.
+    void call_by(ErrhandlerCaller caller) {
+        caller_ = caller;
+    }
+
     /// Gives one reference back; the last destroys the error handler, unless it is predefined.
     static void release(Errhandler &errhandler);
 
@@ -54,9 +60,12 @@ class Errhandler final : public Object {
     explicit Errhandler(MPI_Session_errhandler_function *function);
     ~Errhandler() = default;
 
+    template <class Function, class Handle> void call_user(Function *function, Handle handle, int code);
+
     MPI_Errhandler predefined_ = nullptr; ///< its handle
     MPI_Comm_errhandler_function *communicator_function_ = nullptr;
     MPI_Session_errhandler_function *session_function_ = nullptr;
+    ErrhandlerCaller caller_ = nullptr; ///< of the function, if that is not to be called with our handles
 };
 
 /// Calls the error handler of the communicator. Without one, that of MPI_COMM_SELF; before MPI_Init and after

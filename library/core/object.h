@@ -6,10 +6,13 @@
 /// Objects are private to their rank and protected by the rank's lock (core/lock.h).
 #pragma once
 
+#include "core/object_numbers.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <new>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -48,15 +51,24 @@ class Object {
         return --references_ == 0;
     }
 
+    /// Of the place where the object lies.
+    std::uint32_t place_number() const {
+        return place_number_;
+    }
+
   protected:
     ~Object() {
         mark_ = Mark::none;
     }
 
   private:
+    template <class Type> friend class Pool;
+
     Mark mark_;
     std::int32_t references_ = 1;
+    std::uint32_t place_number_ = 0;
 };
+static_assert(sizeof(Object) == object_number_offset + sizeof(std::uint32_t));
 
 /// The object a user's handle names, or nullptr if it is null, stale or of another kind. `Type` is a final class
 /// without virtual functions whose first base is Object and that names its mark `Type::kind`.
@@ -73,35 +85,48 @@ template <class Type> class Pool {
   public:
     template <class... Arguments> Type *make(Arguments &&...arguments) {
         if (free_.empty()) grow();
-        void *memory = free_.back();
+        const Place place = free_.back();
         free_.pop_back();
-        return new (memory) Type(std::forward<Arguments>(arguments)...);
+        auto *object = new (place.memory) Type(std::forward<Arguments>(arguments)...);
+        if constexpr (has_handles) object->place_number_ = place.number;
+        return object;
     }
 
     void destroy(Type *object) {
+        Place place{object, 0};
+        if constexpr (has_handles) place.number = object->place_number_;
         object->~Type();
         // A compiler may drop the destructor's store to the mark as dead, since the object ends there. It must keep
         // this store.
         constexpr Mark none = Mark::none;
-        std::memcpy(static_cast<void *>(object), &none, sizeof none);
-        free_.push_back(object);
+        std::memcpy(place.memory, &none, sizeof none);
+        free_.push_back(place);
     }
 
   private:
     static constexpr std::size_t objects_at_once = 32;
+    static constexpr bool has_handles = std::is_base_of_v<Object, Type>;
+
+    struct Place {
+        void *memory;
+        std::uint32_t number;
+    };
 
     void grow() {
         auto *memory =
             static_cast<std::byte *>(::operator new(objects_at_once * sizeof(Type), std::align_val_t{alignof(Type)}));
+        std::uint32_t first = 0;
+        if constexpr (has_handles)
+            first = number_objects(reinterpret_cast<std::uintptr_t>(memory), objects_at_once, sizeof(Type));
         // Unused memory must not carry a live mark by chance: the allocator may hand out old contents.
         for (std::size_t i = objects_at_once; i-- > 0;) {
             std::byte *place = memory + i * sizeof(Type);
             *reinterpret_cast<std::uint32_t *>(place) = 0;
-            free_.push_back(place);
+            free_.push_back({place, first + static_cast<std::uint32_t>(i)});
         }
     }
 
-    std::vector<void *> free_;
+    std::vector<Place> free_;
 };
 
 } // namespace volley

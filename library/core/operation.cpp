@@ -270,6 +270,9 @@ void Reduction::join_all(const void *const *sources, int source_count, void *out
 void Reduction::call_user(const void *in, void *inout, Count count) const {
     MPI_Datatype handle = datatype_->handle();
     if (operation_->large_function_ != nullptr) {
+        if (operation_->caller_ != nullptr)
+            return operation_->caller_(reinterpret_cast<Callback>(operation_->large_function_), const_cast<void *>(in),
+                                       inout, count, handle);
         operation_->large_function_(const_cast<void *>(in), inout, &count, &handle);
         return;
     }
@@ -278,7 +281,10 @@ void Reduction::call_user(const void *in, void *inout, Count count) const {
     while (count > 0) {
         int length = static_cast<int>(std::min<Count>(count, INT_MAX));
         int passed = length;
-        operation_->function_(source, target, &passed, &handle);
+        if (operation_->caller_ != nullptr)
+            operation_->caller_(reinterpret_cast<Callback>(operation_->function_), source, target, length, handle);
+        else
+            operation_->function_(source, target, &passed, &handle);
         source += length * datatype_->extent();
         target += length * datatype_->extent();
         count -= length;

@@ -2,6 +2,7 @@
 /// Reduction operations: the predefined ones, and those of MPI_Op_create.
 #pragma once
 
+#include "core/callbacks.h"
 #include "core/datatype/datatype.h"
 #include "core/object.h"
 #include "core/operation_kernels.h"
@@ -31,6 +32,10 @@ class Operation final : public Object {
     int number() const {
         return number_;
     }
+    /// Of a user's operation.
+    void call_by(ReductionCaller caller) {
+        caller_ = caller;
+    }
     /// MPI_REPLACE or MPI_NO_OP: for one-sided communication, and here for MPI_Reduce_local.
     bool is_assignment() const {
         return number_ >= replace_number;
@@ -58,6 +63,7 @@ class Operation final : public Object {
     const char *name_ = "a user's operation";
     MPI_User_function *function_ = nullptr;
     MPI_User_function_c *large_function_ = nullptr;
+    ReductionCaller caller_ = nullptr; ///< of the function, if that is not to be called with our handles
 };
 
 /// As what kind of element the loops of predefined operations treat a datatype; `none` if no operation is defined for

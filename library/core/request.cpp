@@ -5,8 +5,6 @@
 #include "core/engine.h"
 #include "core/error.h"
 
-#include <cstring>
-
 namespace volley {
 namespace {
 
@@ -15,28 +13,7 @@ Pool<RequestHandle> &handles() {
     return *pool;
 }
 
-// MPI_Status.MPI_internal: the count's 64 bits in words 0 and 1, the cancelled flag in word 2.
-constexpr int cancelled_word = 2;
-
 } // namespace
-
-void set_status_bytes(MPI_Status &status, Count bytes) {
-    std::memcpy(status.MPI_internal, &bytes, sizeof bytes);
-}
-
-Count status_bytes(const MPI_Status &status) {
-    Count bytes;
-    std::memcpy(&bytes, status.MPI_internal, sizeof bytes);
-    return bytes;
-}
-
-void set_status_cancelled(MPI_Status &status, bool cancelled) {
-    status.MPI_internal[cancelled_word] = cancelled;
-}
-
-bool status_cancelled(const MPI_Status &status) {
-    return status.MPI_internal[cancelled_word] != 0;
-}
 
 void set_status(MPI_Status *status, const Completion &completion) {
     if (status == MPI_STATUS_IGNORE) return;

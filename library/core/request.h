@@ -4,6 +4,7 @@
 
 #include "core/engine.h"
 #include "core/object.h"
+#include "core/status.h"
 #include "layout/checked.h"
 #include "transport/message.h"
 
@@ -20,11 +21,6 @@ inline constexpr Completion no_process{.source = MPI_PROC_NULL, .tag = MPI_ANY_T
 
 /// Fills a status, unless it is MPI_STATUS_IGNORE; MPI_ERROR is left alone, as the standard wants it.
 void set_status(MPI_Status *status, const Completion &completion);
-/// Bytes and the cancelled flag a status carries (in MPI_internal).
-Count status_bytes(const MPI_Status &status);
-void set_status_bytes(MPI_Status &status, Count bytes);
-bool status_cancelled(const MPI_Status &status);
-void set_status_cancelled(MPI_Status &status, bool cancelled);
 
 /// Base of all requests. The code that does a request's work calls complete(); MPI_Wait, MPI_Test and their relatives
 /// then call finish(), and retire() before they dispose of the request.

@@ -2,6 +2,9 @@
 /// The life of a Datatype: its memory, handle, references, name and commit.
 #include "access.h"
 
+#include "core/object_numbers.h"
+
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -15,6 +18,7 @@ namespace {
 struct Slab {
     std::uintptr_t begin = 0;
     std::uintptr_t end = 0;
+    std::uint32_t first_number = 0; ///< of the places in it
 };
 
 constexpr int most_slabs = 40;
@@ -51,7 +55,7 @@ struct Datatype::Access::Memory {
         auto *first = static_cast<Datatype *>(memory);
         for (std::size_t i = 0; i < types; ++i) put(*new (first + i) Datatype);
         auto begin = reinterpret_cast<std::uintptr_t>(memory);
-        slabs[count] = {begin, begin + types * sizeof(Datatype)};
+        slabs[count] = {begin, begin + types * sizeof(Datatype), number_objects(begin, types, sizeof(Datatype))};
         slab_count.store(count + 1, std::memory_order_release);
         return true;
     }
@@ -64,7 +68,19 @@ struct Datatype::Access::Memory {
         if (oldest_free == nullptr) newest_free = nullptr;
         Datatype *fresh = new (taken) Datatype;
         fresh->mark_ = live_mark;
+        fresh->place_number_ = number_of(*fresh);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Winvalid-offsetof" // GCC and clang know it for any class without virtual bases
+        static_assert(offsetof(Datatype, place_number_) == object_number_offset);
+#pragma GCC diagnostic pop
         return fresh;
+    }
+
+    static std::uint32_t number_of(const Datatype &datatype) {
+        const auto address = reinterpret_cast<std::uintptr_t>(&datatype);
+        int slab = slab_count.load(std::memory_order_relaxed) - 1;
+        while (address < slabs[slab].begin || address >= slabs[slab].end) --slab;
+        return slabs[slab].first_number + static_cast<std::uint32_t>((address - slabs[slab].begin) / sizeof(Datatype));
     }
 
     static void give_back(Datatype &datatype) {

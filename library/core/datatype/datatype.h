@@ -102,6 +102,15 @@ struct Piece {
 
 /// Made by the functions below, shared by reference counting, immutable but for name, attributes and commit.
 class Datatype {
+    // What every object begins with (core/object.h).
+    static constexpr std::uint32_t live_mark = 0x70795444; ///< "DTyp"
+
+    std::uint32_t mark_ = 0; ///< live_mark, or 0 in memory that waits for a new datatype
+    bool predefined_ = false;
+    CountForm form_ = CountForm::classic;
+    std::uint16_t handle_ = 0;       ///< of a named predefined type
+    std::uint32_t place_number_ = 0; ///< at object_number_offset
+
   public:
     /// The datatype a handle names; nullptr for MPI_DATATYPE_NULL and for what is not a datatype.
     static Datatype *from_handle(MPI_Datatype handle);
@@ -212,12 +221,6 @@ class Datatype {
     ~Datatype() = default;
     void destroy();
 
-    static constexpr std::uint32_t live_mark = 0x70795444; ///< "DTyp"
-
-    std::uint32_t mark_ = 0; ///< live_mark, or 0 in memory that waits for a new datatype
-    bool predefined_ = false;
-    CountForm form_ = CountForm::classic;
-    std::uint16_t handle_ = 0; ///< of a named predefined type
     std::int32_t nesting_ = 0;
     std::atomic<std::int32_t> references_{1};
     BasicType basic_;

@@ -23,6 +23,8 @@ inline constexpr const char *rank = "VOLLEY_RANK";                   ///< decima
 inline constexpr const char *ranks = "VOLLEY_RANKS";                 ///< decimal, size of the world
 inline constexpr const char *application = "VOLLEY_APPLICATION";     ///< decimal: which program of an MPMD job
 inline constexpr const char *listener = "VOLLEY_LISTENER_FD";        ///< decimal, an inherited socket; several hosts
+/// Says, to children of ranks as well, that variables of other launchers are mpiexec's (launch/environment.h).
+inline constexpr const char *launched = "VOLLEY_LAUNCHED";
 } // namespace environment
 
 inline constexpr std::size_t cache_line = 64;

@@ -162,18 +162,20 @@ void refuse_foreign_launcher() {
     struct Foreign {
         const char *size;
         const char *launcher;
+        bool also_ours = false; ///< mpiexec sets it as well
     };
+    const bool launched = std::getenv(environment::launched) != nullptr;
     static constexpr Foreign known[] = {
-        {"OMPI_COMM_WORLD_SIZE", "Open MPI's mpirun"},
-        {"PMI_SIZE", "a launcher that speaks PMI"},
-        {"MPI_LOCALNRANKS", "a launcher of the MPICH family"},
+        {"OMPI_COMM_WORLD_SIZE", "Open MPI's mpirun", true},
+        {"PMI_SIZE", "a launcher that speaks PMI", true},
+        {"MPI_LOCALNRANKS", "a launcher of the MPICH family", true},
         {"MV2_COMM_WORLD_SIZE", "MVAPICH's launcher"},
         {"SLURM_STEP_NUM_TASKS", "Slurm's srun"},
         {"PALS_NRANKS", "Cray's launcher"},
         {"LAMWORLD", "LAM's mpirun"},
     };
     for (const Foreign &foreign : known)
-        if (number_in(foreign.size).value_or(1) > 1)
+        if (number_in(foreign.size).value_or(1) > 1 && !(launched && foreign.also_ours))
             throw Error(std::string(foreign.launcher) + " has started this process as one of " +
                         std::getenv(foreign.size) +
                         ", but gives Volley no way to find the others: start the program with Volley's mpiexec");

@@ -5,10 +5,12 @@
 #include <cstdlib>
 #include <functional>
 #include <iterator>
+#include <span>
 #include <sstream>
 #include <string_view>
 
 #include "boot/error.h"
+#include "launch/familiar_options.h"
 
 namespace volley::launch {
 namespace {
@@ -71,6 +73,14 @@ std::string read_transport(const std::string &text) {
     refuse("option --transport has the value '" + text + "': it is auto, shm or tcp");
 }
 
+/// What Open MPI maps ranks by within a host; processors are shared out by --bind here.
+bool is_mapping_within_host(const std::string &text) {
+    const std::string what = text.substr(0, text.find(':'));
+    for (const char *known : {"core", "hwthread", "socket", "package", "numa", "l1cache", "l2cache", "l3cache", "ppr"})
+        if (what == known) return true;
+    return false;
+}
+
 Mapping read_mapping(const std::string &text) {
     if (text == "slot") return Mapping::slot;
     if (text == "node") return Mapping::node;
@@ -117,10 +127,19 @@ struct Option {
     std::function<void(const std::string &typed, Reader &)> act;
 };
 
+[[noreturn]] void refuse_unknown(const std::string &typed, std::string_view name, std::span<const Option> options) {
+    std::vector<std::string_view> known;
+    for (const Option &option : options) known.push_back(option.name);
+    const std::string nearest = nearest_option(name, known);
+    if (nearest.empty()) refuse("unknown option " + typed);
+    refuse("unknown option " + typed + ": did you mean " + (nearest.size() > 1 ? "--" : "-") + nearest + "?");
+}
+
 /// The options of one application, up to its program. Those for the whole job may stand in any of them.
 void read_options(Reader &reader, CommandLine &line, Application &application) {
     const auto ranks = [&](const std::string &typed, Reader &from) {
         application.ranks = read_ranks(typed, from.value(typed, "the number of ranks"));
+        application.ranks_given = true;
     };
     const auto directory = [&](const std::string &typed, Reader &from) {
         application.directory = from.value(typed, "a directory");
@@ -168,8 +187,14 @@ void read_options(Reader &reader, CommandLine &line, Application &application) {
         {"hostfile", hostfile},
         {"machinefile", hostfile},
         {"f", hostfile},
-        {"map-by", [&](const std::string &typed,
-                       Reader &from) { line.mapping = read_mapping(from.value(typed, "slot or node")); }},
+        {"map-by",
+         [&](const std::string &typed, Reader &from) {
+             const std::string &text = from.value(typed, "slot or node");
+             if (is_mapping_within_host(text))
+                 add_not_needed(line, typed + " " + text);
+             else
+                 line.mapping = read_mapping(text);
+         }},
         {"ppn",
          [&](const std::string &typed, Reader &from) {
              line.ranks_per_host = read_ranks(typed, from.value(typed, "the number of ranks on each host"));
@@ -202,12 +227,18 @@ void read_options(Reader &reader, CommandLine &line, Application &application) {
         const Option *found = nullptr;
         for (const Option &option : options)
             if (option.name == name) found = &option;
-        if (found == nullptr) refuse("unknown option " + typed);
+        const auto act = [&](Reader &from) {
+            const auto next_value = [&]() -> const std::string & { return from.value(typed, "what it is about"); };
+            if (found != nullptr)
+                found->act(typed, from);
+            else if (!take_familiar_option(name, typed, next_value, line, application))
+                refuse_unknown(typed, name, options);
+        };
         if (attached.empty()) {
-            found->act(typed, reader);
+            act(reader);
         } else {
             Reader value(attached);
-            found->act(typed, value);
+            act(value);
             if (!value.done()) refuse("option " + typed + " takes no value, but has '" + attached[0] + "'");
         }
     }
@@ -270,9 +301,14 @@ For the whole job:
                       allocation of Slurm, otherwise ssh)
   --interface NAME    the network between hosts, by an interface's name or as 10.1.0.0/16 (one all hosts are in)
   -l, --label         start each line of output with its rank
+  --timeout SECONDS   end the job after that time, with exit status 124
   --verbose           say for each program how its ranks run, and why
   --settings          print the settings of ranks (environment variables VOLLEY_*) and their values, and end
   --version, --help
+
+Options that command lines for Open MPI's, MPICH's and Intel's mpirun carry are taken as well: --bind-to, -N,
+--tag-output, -prepend-rank, -wd are done; --oversubscribe, --mca X Y, --map-by core and others are named as not needed
+(-q: not named).
 
 Rank 0 reads standard input. Ctrl-C, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP and SIGCONT are
 passed on to all ranks; a second Ctrl-C kills them, as does a second SIGTERM, SIGHUP or SIGQUIT. Processes

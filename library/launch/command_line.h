@@ -19,6 +19,7 @@ enum class Binding { automatic, core, none };
 /// One program of the job; several are separated by ":".
 struct Application {
     int ranks = 1;
+    bool ranks_given = false; ///< by -n
     std::string program;
     std::vector<std::string> arguments;                           ///< with argument 0, the program as typed
     std::string directory;                                        ///< empty: where mpiexec runs
@@ -39,9 +40,12 @@ struct CommandLine {
     std::string interface;          ///< between hosts, as choose_addresses() takes it
     bool label = false;
     bool verbose = false;
-    bool version = false;  ///< print the version and end
-    bool settings = false; ///< print the settings of ranks and end
-    bool help = false;     ///< print the help and end
+    bool version = false;                ///< print the version and end
+    bool settings = false;               ///< print the settings of ranks and end
+    bool help = false;                   ///< print the help and end
+    bool quiet = false;                  ///< say nothing of what was not needed
+    int timeout_seconds = 0;             ///< the job ends after them; 0: never
+    std::vector<std::string> not_needed; ///< options of other launchers that mean nothing here
 };
 
 /// Reads the arguments, without that of the command itself. Throws Error.

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "boot/job.h"
+
 namespace volley::launch {
 namespace {
 
@@ -66,6 +68,24 @@ void keep_memory(std::vector<std::string> &environment) {
         tunables += (tunables.empty() ? "" : ":") + assignment + setting.value;
     }
     set_variable(environment, "GLIBC_TUNABLES", tunables);
+}
+
+void set_familiar_variables(std::vector<std::string> &variables, const RankNumbers &numbers) {
+    const struct {
+        const char *name;
+        int value;
+    } familiar[] = {
+        {"OMPI_COMM_WORLD_RANK", numbers.rank},
+        {"OMPI_COMM_WORLD_SIZE", numbers.ranks},
+        {"OMPI_COMM_WORLD_LOCAL_RANK", numbers.local_rank},
+        {"OMPI_COMM_WORLD_LOCAL_SIZE", numbers.local_ranks},
+        {"PMI_RANK", numbers.rank},
+        {"PMI_SIZE", numbers.ranks},
+        {"MPI_LOCALRANKID", numbers.local_rank},
+        {"MPI_LOCALNRANKS", numbers.local_ranks},
+    };
+    for (const auto &[name, value] : familiar) set_variable(variables, name, std::to_string(value));
+    set_variable(variables, environment::launched, "1");
 }
 
 } // namespace volley::launch

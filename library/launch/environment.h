@@ -17,6 +17,14 @@ std::vector<std::string> application_environment(const CommandLine &line, const 
 /// giving memory back interrupts all ranks. The user's own settings stay.
 void keep_memory(std::vector<std::string> &environment);
 
+/// What Open MPI's, MPICH's and Intel's launchers tell a rank by, and scripts read: its number and that of all ranks,
+/// in the job and on this machine.
+struct RankNumbers {
+    int rank, ranks;
+    int local_rank, local_ranks;
+};
+void set_familiar_variables(std::vector<std::string> &variables, const RankNumbers &numbers);
+
 std::optional<std::string> find_variable(const std::vector<std::string> &environment, const std::string &name);
 void set_variable(std::vector<std::string> &environment, const std::string &name, const std::string &value);
 

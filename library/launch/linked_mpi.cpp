@@ -20,14 +20,13 @@
 namespace volley::launch {
 namespace {
 
-constexpr std::string_view own_library = "libmpi_abi.so.1";
-
 struct KnownMpi {
     const char *library;
     const char *mpi;
     const char *launcher;
 };
 constexpr KnownMpi known[] = {
+    {"libmpi_abi.so.1", "the standard ABI", ""},
     {"libmpi.so.40", "Open MPI", "Open MPI's mpirun"},
     {"libmpi.so.20", "Open MPI", "Open MPI's mpirun"},
     {"libmpi.so.1", "Open MPI", "Open MPI's mpirun"},
@@ -77,6 +76,7 @@ class MappedFile {
 struct Needs {
     std::vector<std::string> libraries;
     std::vector<std::string> folders; ///< to look in, of RUNPATH or RPATH
+    bool run_path = false;            ///< they are of RUNPATH
 };
 
 void add_folders(std::vector<std::string> &folders, const std::string &list, const std::string &origin) {
@@ -122,6 +122,7 @@ std::optional<Needs> read_needs(const std::string &path) {
     if (strings == UINT64_MAX) return needs;
     const std::string origin = path.substr(0, path.rfind('/'));
     for (const Elf64_Dyn &entry : entries) {
+        if (entry.d_tag == DT_RUNPATH) needs.run_path = true;
         if (entry.d_tag == DT_NEEDED) needs.libraries.push_back(file.text(strings + entry.d_un.d_val));
         if (entry.d_tag == DT_RUNPATH || entry.d_tag == DT_RPATH)
             add_folders(needs.folders, file.text(strings + entry.d_un.d_val), origin);
@@ -152,14 +153,14 @@ const KnownMpi *find_known(const std::string &library) {
 
 } // namespace
 
-std::optional<LinkedMpi> find_other_mpi(const std::string &path, const std::vector<std::string> &environment) {
+std::vector<LinkedMpi> find_linked_mpis(const std::string &path, const std::vector<std::string> &environment) {
     std::vector<std::string> common;
     add_folders(common, find_variable(environment, "LD_LIBRARY_PATH").value_or(""), "");
     for (const char *folder : {"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/lib",
                                "/usr/lib", "/usr/local/lib"})
         common.emplace_back(folder);
 
-    std::optional<LinkedMpi> found;
+    std::vector<LinkedMpi> found;
     const std::string program = real_path(path);
     std::vector<std::string> folders_of_program; // an RPATH holds for what libraries need as well
     std::deque<std::string> files = {program};
@@ -168,14 +169,16 @@ std::optional<LinkedMpi> find_other_mpi(const std::string &path, const std::vect
         const std::string &file = files.front();
         std::optional<Needs> needs = read_needs(file);
         if (!needs) continue;
-        if (file == program) folders_of_program = needs->folders;
+        std::vector<std::string> before_environment = needs->run_path ? std::vector<std::string>() : needs->folders;
+        if (file == program) folders_of_program = before_environment;
+        before_environment.insert(before_environment.end(), folders_of_program.begin(), folders_of_program.end());
         for (const std::vector<std::string> &more : {folders_of_program, common})
             needs->folders.insert(needs->folders.end(), more.begin(), more.end());
         for (const std::string &library : needs->libraries) {
-            if (library == own_library) return std::nullopt;
             if (!seen.insert(library).second) continue;
-            if (const KnownMpi *mpi = find_known(library); mpi != nullptr && !found)
-                found = {library, mpi->mpi, mpi->launcher, file == program ? "" : file};
+            if (const KnownMpi *mpi = find_known(library); mpi != nullptr)
+                found.push_back({library, mpi->mpi, mpi->launcher, file == program ? "" : file,
+                                 !look_in(before_environment, library).empty()});
             else if (std::string real = look_in(needs->folders, library); !real.empty())
                 files.push_back(real);
         }

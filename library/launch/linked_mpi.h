@@ -2,7 +2,6 @@
 /// Which MPI a program is linked with. With another MPI, each rank would silently be a world of its own.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,13 +10,15 @@ namespace volley::launch {
 struct LinkedMpi {
     std::string library;  ///< its name in the program, such as "libmpi.so.40"
     std::string mpi;      ///< "Open MPI"
-    std::string launcher; ///< "Open MPI's mpirun"
+    std::string launcher; ///< "Open MPI's mpirun"; empty for this MPI
     std::string through;  ///< the path of the library that needs it; empty: the program itself
+    /// A RPATH of the program leads to such a library: the dynamic linker looks there before LD_LIBRARY_PATH.
+    bool by_run_path = false;
 };
 
 /// Follows the libraries that the program at `path` needs, and those they need, as the dynamic linker would with this
-/// environment, as far as that is cheap to tell (not through the linker's cache). Nothing if no other MPI is among
-/// them, if this MPI is among them as well, or if the file is no ELF file of this machine.
-std::optional<LinkedMpi> find_other_mpi(const std::string &path, const std::vector<std::string> &environment);
+/// environment, as far as that is cheap to tell (not through the linker's cache). The MPIs among them, this one
+/// included, each once; nothing if the file is no ELF file of this machine.
+std::vector<LinkedMpi> find_linked_mpis(const std::string &path, const std::vector<std::string> &environment);
 
 } // namespace volley::launch

@@ -11,6 +11,7 @@
 #include "boot/error.h"
 #include "boot/settings.h"
 #include "launch/command_line.h"
+#include "launch/familiar_options.h"
 #include "launch/hosts/agent.h"
 #include "launch/hosts/coordinator.h"
 #include "launch/hosts/node_daemon.h"
@@ -61,6 +62,7 @@ int main(int count, char **arguments) {
             std::fputs(settings.text(line.kind != RankKind::process).c_str(), stdout);
             return 0;
         }
+        std::fputs(describe_not_needed(line).c_str(), stderr);
         if (!line.hosts.empty()) return run_on_hosts(line, words);
         const Plan plan = make_plan(line);
         if (line.verbose) std::fputs(describe(plan).c_str(), stderr);

@@ -8,6 +8,7 @@
 
 #include "boot/error.h"
 #include "launch/environment.h"
+#include "launch/faces.h"
 
 namespace volley::launch {
 namespace {
@@ -35,8 +36,11 @@ PlannedApplication plan_application(const CommandLine &line, const Application &
     planned.application = application;
     planned.first_rank = first_rank;
     planned.environment = application_environment(line, application);
+    offer_faces(planned.environment);
     if (!application.directory.empty()) check_directory(application.directory);
     planned.program = find_program(application.program, application.directory, planned.environment);
+    const LinkedMpi &mpi = planned.program.mpi;
+    if (mpi.by_run_path && has_face(mpi.library)) preload_face(planned.environment, mpi.library);
     if (line.kind == RankKind::shared && !planned.program.image)
         throw Error("ranks of " + planned.program.path + " cannot share an address space: " + planned.program.reason +
                     "; use --ranks process, or auto for those that can");
@@ -62,6 +66,7 @@ Plan make_plan(const CommandLine &line, JobLayout layout, std::vector<std::strin
     Plan plan;
     plan.layout = std::move(layout);
     plan.hosts = std::move(hosts);
+    plan.timeout_seconds = line.timeout_seconds;
     for (const Application &application : line.applications) {
         const int first = plan.ranks();
         plan.application_of.insert(plan.application_of.end(), static_cast<std::size_t>(application.ranks),
@@ -109,6 +114,8 @@ std::string describe(const Plan &plan) {
             text += planned.application.ranks == 1 ? " is a process, as asked" : " are processes, as asked";
         else
             text += (planned.application.ranks == 1 ? " is a process: " : " are processes: ") + planned.program.reason;
+        if (const LinkedMpi &mpi = planned.program.mpi; has_face(mpi.library))
+            text += ", with " + faces_folder() + "/" + mpi.library + " for " + mpi.mpi;
         text += "\n";
     }
     text += plan.masks.empty() ? "mpiexec: ranks are not bound to cores\n"
@@ -138,6 +145,8 @@ std::vector<std::string> rank_environment(const Plan &plan, const Arena &arena, 
     if (plan.listener_number >= 0) set_variable(variables, environment::listener, std::to_string(plan.listener_number));
     set_variable(variables, environment::application,
                  std::to_string(plan.application_of[static_cast<std::size_t>(rank)]));
+    const auto local_rank = static_cast<int>(std::ranges::find(plan.here, rank) - plan.here.begin());
+    set_familiar_variables(variables, {rank, plan.ranks(), local_rank, static_cast<int>(plan.here.size())});
     return variables;
 }
 

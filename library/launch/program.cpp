@@ -11,7 +11,7 @@
 
 #include "boot/error.h"
 #include "launch/environment.h"
-#include "launch/linked_mpi.h"
+#include "launch/faces.h"
 
 namespace volley::launch {
 namespace {
@@ -61,17 +61,6 @@ std::string look_up(const std::string &name, const std::string &directory,
     throw Error("there is no program " + name + where, ExitStatus::not_found);
 }
 
-/// Each rank of such a program would take itself for the only one.
-void refuse_other_mpi(const std::string &path, const std::string &seen, const std::vector<std::string> &environment) {
-    const auto other = find_other_mpi(seen, environment);
-    if (!other) return;
-    const std::string through = other->through.empty() ? "" : ", by " + other->through;
-    throw Error(path + " is linked with " + other->library + " (" + other->mpi + through +
-                    "), not with Volley's libmpi_abi.so.1: compile it with Volley's mpicc, or start it with " +
-                    other->launcher,
-                ExitStatus::not_executable);
-}
-
 bool limited(decltype(RLIMIT_AS) resource) {
     rlimit value = {};
     return getrlimit(resource, &value) == 0 && value.rlim_cur != RLIM_INFINITY;
@@ -99,7 +88,7 @@ Program find_program(const std::string &name, const std::string &directory,
     Program program;
     program.path = look_up(name, directory, environment);
     const std::string seen = from_here(program.path, directory);
-    refuse_other_mpi(program.path, seen, environment);
+    program.mpi = check_linked_mpi(program.path, seen, environment);
     try {
         judge_surroundings(seen, environment);
         auto image = std::make_shared<ElfImage>(seen);

@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <chrono>
+
 #include "launch/process.h"
 #include "launch/process_group.h"
 #include "launch/rank_host.h"
@@ -45,6 +47,7 @@ int run_ranks(const Plan &plan, Arena &arena, const Signals &signals, const rlim
     output.ranks_started();
     Supervisor supervisor(plan, arena, signals, group, input, output, std::move(hosts));
     if (connection.channel != nullptr) supervisor.obey(*connection.channel, connection.beats);
+    if (plan.timeout_seconds > 0) supervisor.end_after(std::chrono::seconds(plan.timeout_seconds));
     return supervisor.run();
 }
 

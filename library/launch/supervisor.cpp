@@ -23,6 +23,9 @@ constexpr std::chrono::milliseconds grace{400};
 /// How often to look whether ranks wait for one that ended before MPI_Init.
 constexpr std::chrono::milliseconds lost_interval{100};
 
+/// As timeout(1) has it.
+constexpr int timed_out = 124;
+
 /// Ranks sleep on their word of the arena; they may be in other address spaces, so no private futex.
 void wake(RankRecord &record) {
     record.wake.fetch_add(1);
@@ -44,11 +47,26 @@ void Supervisor::obey(Channel &channel, bool beats) {
     heard_ = said_ = Clock::now();
 }
 
+void Supervisor::end_after(std::chrono::seconds time) {
+    time_given_ = time;
+    give_up_at_ = Clock::now() + time;
+}
+
+void Supervisor::check_time() {
+    if (!give_up_at_ || Clock::now() < *give_up_at_) return;
+    give_up_at_.reset();
+    output_.message("the job has taken longer than the " + std::to_string(time_given_.count()) +
+                    " seconds of --timeout, and is ended");
+    note_status(timed_out);
+    end_job(0);
+}
+
 int Supervisor::run() {
     while (any_running()) {
         wait();
         take_signals();
         if (channel_ != nullptr) take_orders();
+        check_time();
         if (lost_ && !ending_) check_waiting_for_lost();
         if (first_look_ && Clock::now() >= second_look_at_) end_view();
         if (kill_at_ && Clock::now() >= *kill_at_) {
@@ -76,6 +94,7 @@ int Supervisor::timeout_ms() const {
     const auto now = Clock::now();
     auto until = Clock::time_point::max();
     if (kill_at_) until = std::min(until, *kill_at_);
+    if (give_up_at_) until = std::min(until, *give_up_at_);
     if (const auto deadline = output_.deadline()) until = std::min(until, *deadline);
     if (lost_ && !ending_) until = std::min(until, now + lost_interval);
     if (first_look_) until = std::min(until, second_look_at_);

@@ -30,6 +30,9 @@ class Supervisor {
     /// `beats`: mpiexec says now and then that it is there, and is gone if it does not.
     void obey(Channel &channel, bool beats);
 
+    /// Ends the job if it is not over by then, with a message and the status that timeout(1) has for it.
+    void end_after(std::chrono::seconds time);
+
     /// Returns mpiexec's exit status once no process of the job is left.
     int run();
 
@@ -46,6 +49,7 @@ class Supervisor {
     void rank_ended(int rank, int wait_status);
     void judge_end(int rank, RankState state, int wait_status);
     void check_waiting_for_lost();
+    void check_time();
     void begin_view();
     void end_view();
     void note_status(int status);
@@ -71,6 +75,8 @@ class Supervisor {
     std::optional<int> status_;     ///< of the first rank that failed
     std::vector<int> asked_to_end_; ///< signals from outside that are to end the job
     bool ending_ = false;
+    std::optional<Clock::time_point> give_up_at_; ///< and the seconds until then, when it was said
+    std::chrono::seconds time_given_{};
     std::optional<Clock::time_point> kill_at_;
     /// A rank that ended before MPI_Init.
     struct Lost {

@@ -151,9 +151,8 @@ def linked(tmp_path: Path) -> Callable[..., Path]:
 @pytest.mark.parametrize(
     ("library", "mpi", "remedy"),
     [
-        ("libmpi.so.40", "Open MPI", "Open MPI's mpirun"),
-        ("libmpi.so.12", "MPICH or one of its family", "that MPI's mpiexec"),
-        ("libmpich.so.12", "MPICH", "MPICH's mpiexec"),
+        ("libmpi.so.20", "Open MPI", "Open MPI's mpirun"),
+        ("libmpich.so.10", "MPICH", "MPICH's mpiexec"),
         ("libmpi.so.0", "LAM", "LAM's mpirun"),
     ],
 )
@@ -167,7 +166,7 @@ def test_programs_of_other_mpis_are_refused(
     by = f", by {program.parent}/libbetween.so" if through else ""
     assert (outcome.returncode, outcome.stdout) == (126, "")
     assert outcome.stderr == (
-        f"mpiexec: {program} is linked with {library} ({mpi}{by}), not with Volley's libmpi_abi.so.1: "
+        f"mpiexec: {program} is linked with {library} ({mpi}{by}), whose binary interface Volley does not have: "
         f"compile it with Volley's mpicc, or start it with {remedy}\n"
     )
 
@@ -175,7 +174,17 @@ def test_programs_of_other_mpis_are_refused(
 def test_programs_of_other_libraries_are_not_refused(mpiexec: Mpiexec, linked: Callable[..., Path]) -> None:
     for library, options in (("libmpi.so", ()), ("libmpich.so.0x", ("-no-pie",)), ("libmpi_abi.so.1", ())):
         assert mpiexec("-n", "2", str(linked(library, *options))).returncode == 0
-    assert mpiexec("-n", "2", str(linked("libmpi.so.40", "-no-pie"))).returncode == 126
+    assert mpiexec("-n", "2", str(linked("libmpi.so.20", "-no-pie"))).returncode == 126
+
+
+def test_programs_with_two_mpis_are_refused(mpiexec: Mpiexec, linked: Callable[..., Path], tmp_path: Path) -> None:
+    linked("libmpi.so.40", through=True)
+    program = linked("libmpi.so.12", "-Wl,--no-as-needed", "-lbetween", f"-Wl,-rpath-link,{tmp_path}")
+    outcome = mpiexec("-n", "2", str(program))
+    assert outcome.returncode == 126
+    first = "libmpi.so.12 (MPICH or one of its family)"
+    assert outcome.stderr.startswith(f"mpiexec: {program} needs two MPIs, {first} and ")
+    assert f"libmpi.so.40 (Open MPI, by {program.parent}/libbetween.so)" in outcome.stderr
 
 
 def test_help_and_version(mpiexec: Mpiexec) -> None:
@@ -598,3 +607,56 @@ def test_more_ranks_than_one_address_space_takes(mpiexec: Mpiexec, program: Prog
     assert "2 address spaces, the first of" in outcome.stderr
     assert outcome.stdout.count("space 2") == 2
     assert outcome.stdout.count("cannot read") == 2
+
+
+# Command lines for other launchers
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--oversubscribe", "--allow-run-as-root", "--mca", "btl", "self,vader", "--map-by", "core"],
+        ["-perhost", "2", "-iface", "lo", "-launcher", "fork"],
+        ["--use-hwthread-cpus", "--display-map", "--report-bindings"],
+    ],
+)
+def test_options_of_other_launchers_are_named_once(mpiexec: Mpiexec, program: Program, options: list[str]) -> None:
+    outcome = mpiexec(*options, *options, "-n", "2", str(program("hello.c")))
+    assert outcome.returncode == 0
+    named = [option for option in options if option.startswith("-")]
+    assert outcome.stderr.startswith("mpiexec: not needed here: ")
+    assert all(outcome.stderr.count(option) == 1 for option in named)
+    assert mpiexec(*options, "-quiet", "-n", "2", str(program("hello.c"))).stderr == ""
+
+
+def test_options_of_other_launchers_that_mean_something_are_done(mpiexec: Mpiexec, program: Program) -> None:
+    hello = str(program("hello.c"))
+    labels = [line[:3] for line in mpiexec("-N", "3", "-prepend-rank", hello).stdout.splitlines()]
+    assert sorted(set(labels)) == ["[0]", "[1]", "[2]"]
+    assert mpiexec("-n", "1", "-N", "3", "--tag-output", hello).stdout == mpiexec("-n", "1", "-l", hello).stdout
+    verbose = mpiexec("--bind-to", "none", "-n", "2", "--verbose", hello).stderr
+    assert "ranks are not bound" in verbose
+    wrong = mpiexec("--bind-to", "moon", hello)
+    assert wrong.returncode == 2
+    assert "'moon'" in wrong.stderr
+
+
+def test_an_unknown_option_is_told_the_nearest(mpiexec: Mpiexec) -> None:
+    for typed, meant in (("--oversubscrib", "--oversubscribe"), ("--lable", "--label"), ("-bindto", "--bind-to")):
+        outcome = mpiexec(typed, "true")
+        assert outcome.returncode == 2
+        assert f"unknown option {typed}: did you mean {meant}?" in outcome.stderr
+    assert "did you mean" not in mpiexec("--quetzalcoatl", "true").stderr
+
+
+def test_a_job_ends_after_its_time(mpiexec: Mpiexec) -> None:
+    outcome = mpiexec("--timeout", "1", "-n", "2", "sleep", "60")
+    assert outcome.returncode == 124
+    assert "longer than the 1 seconds of --timeout" in outcome.stderr
+
+
+def test_ranks_find_familiar_variables(mpiexec: Mpiexec) -> None:
+    names = ["OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "PMI_RANK", "MPI_LOCALRANKID"]
+    script = "echo $OMPI_COMM_WORLD_SIZE $PMI_SIZE " + " ".join(f"${name}" for name in names)
+    outcome = mpiexec("-n", "2", "sh", "-c", script)
+    assert sorted(outcome.stdout.splitlines()) == ["2 2 0 0 0 0", "2 2 1 1 1 1"]

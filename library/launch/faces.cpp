@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launch/faces.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <climits>
+
+#include "boot/error.h"
+#include "launch/environment.h"
+
+namespace volley::launch {
+namespace {
+
+bool exists(const std::string &path) {
+    struct stat facts = {};
+    return stat(path.c_str(), &facts) == 0;
+}
+
+/// Of MPICH, whose name its library has in Debian.
+bool same_interface(const std::string &one, const std::string &other) {
+    const auto plain = [](const std::string &library) {
+        return library == "libmpich.so.12" ? std::string("libmpi.so.12") : library;
+    };
+    return plain(one) == plain(other);
+}
+
+std::string needed_by(const LinkedMpi &linked) {
+    return linked.library + " (" + linked.mpi + (linked.through.empty() ? "" : ", by " + linked.through) + ")";
+}
+
+/// Puts a text in front of those that the variable has.
+void put_first(std::vector<std::string> &environment, const std::string &name, const std::string &first) {
+    const std::string others = find_variable(environment, name).value_or("");
+    set_variable(environment, name, others.empty() ? first : first + ":" + others);
+}
+
+} // namespace
+
+std::string faces_folder() {
+    static const std::string folder = [] {
+        char own[PATH_MAX];
+        const ssize_t length = readlink("/proc/self/exe", own, sizeof own);
+        if (length <= 0) return std::string();
+        std::string path(own, static_cast<std::size_t>(length));
+        path.resize(path.rfind('/'));
+        path += VOLLEY_FACES_FROM_PROGRAMS;
+        char real[PATH_MAX];
+        return realpath(path.c_str(), real) != nullptr ? std::string(real) : std::string();
+    }();
+    return folder;
+}
+
+bool has_face(const std::string &library) {
+    return !library.empty() && !faces_folder().empty() && exists(faces_folder() + "/" + library);
+}
+
+void offer_faces(std::vector<std::string> &environment) {
+    if (faces_folder().empty()) return;
+    put_first(environment, "LD_LIBRARY_PATH", faces_folder());
+    // PyPI's mpi4py looks for an MPI itself, and first where Python is installed: it must not find another there.
+    if (!find_variable(environment, "MPI4PY_LIBMPI"))
+        set_variable(environment, "MPI4PY_LIBMPI", faces_folder() + "/libmpi.so.12");
+}
+
+void preload_face(std::vector<std::string> &environment, const std::string &library) {
+    put_first(environment, "LD_PRELOAD", faces_folder() + "/" + library);
+}
+
+LinkedMpi check_linked_mpi(const std::string &path, const std::string &seen,
+                           const std::vector<std::string> &environment) {
+    const std::vector<LinkedMpi> found = find_linked_mpis(seen, environment);
+    if (found.empty()) return {};
+    const LinkedMpi &first = found.front();
+    for (const LinkedMpi &other : found)
+        if (!same_interface(first.library, other.library))
+            throw Error(
+                path + " needs two MPIs, " + needed_by(first) + " and " + needed_by(other) +
+                    ", whose binary interfaces differ: build the program and all its libraries with one of them",
+                ExitStatus::not_executable);
+    for (const LinkedMpi &each : found)
+        if (!each.launcher.empty() && !has_face(each.library))
+            throw Error(
+                path + " is linked with " + needed_by(each) +
+                    ", whose binary interface Volley does not have: compile it with Volley's mpicc, or start it "
+                    "with " +
+                    each.launcher,
+                ExitStatus::not_executable);
+    return first;
+}
+
+} // namespace volley::launch

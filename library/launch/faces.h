@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Programs built for other MPIs run with a face of this one: a library of that MPI's name and binary interface. The
+/// dynamic linker of a rank finds it first, since the environment says so; no file of the system is changed.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "launch/linked_mpi.h"
+
+namespace volley::launch {
+
+/// Where this installation has its faces; empty if it has none.
+std::string faces_folder();
+
+/// Whether there is a face with the name of that library.
+bool has_face(const std::string &library);
+
+/// Lets programs find the faces, those that the program starts or, as Python does, loads later as well.
+void offer_faces(std::vector<std::string> &environment);
+
+/// Loads the face before everything else, for a program whose RPATH leads to another library of that name.
+void preload_face(std::vector<std::string> &environment, const std::string &library);
+
+/// Throws Error if the program at `path` (`seen` from here) is linked with an MPI that has no face, or with two whose
+/// interfaces differ. The one it is linked with otherwise; `library` is empty if there is none.
+LinkedMpi check_linked_mpi(const std::string &path, const std::string &seen,
+                           const std::vector<std::string> &environment);
+
+} // namespace volley::launch

@@ -35,7 +35,7 @@ class VolleySystem(FoundSystem):
     family = "volley"
     summary = "Volley's own library, in this Python environment or $VOLLEY_PREFIX"
     transports: ClassVar[Mapping[str, str]] = flavour.Volley.transports
-    network_transports: ClassVar[Sequence[str]] = ()
+    network_transports: ClassVar[Sequence[str]] = flavour.Volley.network_transports
     default_transports: ClassVar[Sequence[str]] = ("shared", "process")
     by_default = True
     known_traits = flavour.Volley.traits

@@ -24,11 +24,18 @@ class Volley(Flavour):
     transports: ClassVar[Mapping[str, str]] = {
         "shared": "ranks share one address space: messages go straight from buffer to buffer",
         "process": "each rank is a process: messages go through common memory, or are read from the other process",
+        "tcp": "TCP through the loopback interface; over several hosts between them, and memory within each",
     }
+    network_transports = ("tcp",)
 
     def arguments(self, way: Way) -> list[str]:
         """No binding, since the test programs pin themselves."""
-        return [*self._kind(way.transport), "--bind", "none", "-n", str(way.ranks)]
+        place = way.placement
+        where = self._kind(way.transport)
+        if place is not None:
+            network = ["--interface", place.interface] if place.interface else []
+            where = ["--agent", str(place.agent), "--hosts", place.with_slots(), *network]
+        return [*where, "--bind", "none", "-n", str(way.ranks)]
 
     def knobs(self, prefix: Path, transport: str, keep_loader: bool = False) -> dict[str, str]:
         """The library's settings for such ranks, by ``mpiexec --settings``."""
@@ -42,4 +49,6 @@ class Volley(Flavour):
         return {LOST_WAKE_UPS: float(lost)} if lost else {}
 
     def _kind(self, transport: str) -> list[str]:
+        if transport == "tcp":
+            return ["--transport", "tcp"]
         return ["--ranks", transport] if transport in self.transports else []

@@ -110,6 +110,7 @@ Arena::Arena(const JobLayout &layout) {
 void Arena::make_records(const JobLayout &layout) {
     const std::vector<std::int32_t> &node_of = layout.node_of;
     head_->ranks = static_cast<std::uint32_t>(node_of.size());
+    head_->node = layout.own;
     head_->nodes = static_cast<std::uint32_t>(std::ranges::max(node_of)) + 1;
     head_->ranks_here =
         layout.own < 0 ? head_->ranks : static_cast<std::uint32_t>(std::ranges::count(node_of, layout.own));

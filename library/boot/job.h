@@ -160,6 +160,7 @@ struct alignas(cache_line) ArenaHead {
     std::uint32_t cpus;               ///< that the job may use on this host (affinity and quota)
     std::uint32_t cores;              ///< that they belong to (affinity alone): hardware threads counted once
     std::uint32_t nodes;              ///< of the job
+    std::int32_t node;                ///< whose arena this is; -1: all ranks are on this host
     std::uint32_t ranks_here;         ///< that have this arena: those of this host
     char job[description_bytes];      ///< unique name of the job
     std::uint64_t records;            ///< offset of RankRecord[ranks]; those of other hosts say only where the rank is

@@ -95,6 +95,8 @@ class Look {
         result_.taken_ns = clock_ns();
         result_.ranks.resize(ranks_);
         for (std::uint32_t rank = 0; rank < ranks_; rank++) take_rank(static_cast<int>(rank), records[rank]);
+        for (std::uint32_t rank = 0; head->node >= 0 && rank < ranks_; rank++)
+            if (records[rank].node != head->node) result_.ranks[rank].doing = Doing::elsewhere;
         auto nodes = reader_.read_array<NodeRecord>(head->node_records, std::min(head->nodes, ranks_));
         for (std::uint32_t node = 0; nodes && node < std::min(head->nodes, ranks_); node++) {
             const std::uint64_t shared = nodes[node].shared.load(relaxed), all = head->bytes;
@@ -260,6 +262,8 @@ const char *text_of(Doing doing) {
     switch (doing) {
     case Doing::not_started:
         return "not started";
+    case Doing::elsewhere:
+        return "on another host";
     case Doing::before_mpi:
         return "before MPI";
     case Doing::computing:

@@ -19,7 +19,8 @@
 namespace volley::view {
 
 enum class Doing {
-    not_started, ///< the launcher has not come to it yet
+    not_started,
+    elsewhere, ///< on another host, where it is to be looked at ///< the launcher has not come to it yet
     before_mpi,  ///< its program runs, and has not called MPI_Init
     computing,   ///< outside of MPI
     in_mpi,      ///< inside a function, and has not waited long

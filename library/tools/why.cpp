@@ -157,6 +157,8 @@ std::string describe(const Snapshot &snapshot, const RankView &rank) {
     switch (rank.doing) {
     case Doing::not_started:
         return "has not started";
+    case Doing::elsewhere:
+        return "runs on another host, where mpitask shows it";
     case Doing::before_mpi:
         return "has not called MPI_Init";
     case Doing::computing:

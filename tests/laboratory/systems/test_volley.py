@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from volley.errors import SystemUnavailable
 from volley.systems import System, resolve
+from volley.systems.base import Placement
 
 from .support import freeze_and_go_on, greet
 

@@ -20,13 +20,13 @@ namespace volley::view {
 
 enum class Doing {
     not_started,
-    elsewhere, ///< on another host, where it is to be looked at ///< the launcher has not come to it yet
-    before_mpi,  ///< its program runs, and has not called MPI_Init
-    computing,   ///< outside of MPI
-    in_mpi,      ///< inside a function, and has not waited long
-    waiting,     ///< inside a function, for others
-    stopped,     ///< by a signal or a debugger
-    finalised,   ///< after MPI_Finalize
+    elsewhere,  ///< on another host, where it is to be looked at ///< the launcher has not come to it yet
+    before_mpi, ///< its program runs, and has not called MPI_Init
+    computing,  ///< outside of MPI
+    in_mpi,     ///< inside a function, and has not waited long
+    waiting,    ///< inside a function, for others
+    stopped,    ///< by a signal or a debugger
+    finalised,  ///< after MPI_Finalize
     ended,
 };
 

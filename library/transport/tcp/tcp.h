@@ -10,9 +10,9 @@
 /// bounded: what exceeds a sender's credit waits at the sender.
 #pragma once
 
+#include "boot/sockets.h"
 #include "layout/copy.h"
 #include "transport/tcp/connection.h"
-#include "boot/sockets.h"
 #include "transport/tcp/wire.h"
 
 #include <cstdint>

@@ -114,7 +114,10 @@ class Engine {
                 publish();
                 published = true;
             }
-            wait.step([&] { return progress() || ready(); }, lock);
+            // Once true, ready() is not called again: it may have taken a message.
+            bool is_ready = false;
+            wait.step([&] { return progress() || (is_ready = ready()); }, lock);
+            if (is_ready) break;
         }
         if (published) end_wait();
     }

@@ -69,5 +69,16 @@ TEST_F(EngineTest, ARankLooksEverywhereBeforeOthersHaveItsCore) {
     });
 }
 
+/// It may have taken a message, and would take another one.
+TEST_F(EngineTest, WhatHasBecomeTrueIsNotAskedAgain) {
+    in_lone_rank(ranks, [] {
+        for (int last = 1; last < 200; last++) {
+            int asked = 0;
+            engine.wait_until([&] { return ++asked >= last; });
+            EXPECT_EQ(asked, last);
+        }
+    });
+}
+
 } // namespace
 } // namespace volley

@@ -126,8 +126,7 @@ bool Tcp::handle(std::uint64_t key) {
     auto number = static_cast<std::uint32_t>(key);
     switch (static_cast<Ready>(key >> 32)) {
     case Ready::listener:
-        accept();
-        return false;
+        return accept();
     case Ready::stranger:
         return hear(static_cast<int>(number));
     case Ready::outgoing:
@@ -138,11 +137,13 @@ bool Tcp::handle(std::uint64_t key) {
     return false;
 }
 
-void Tcp::accept() {
+/// Takes the connections that wait. True if one of them turned out to be a rank's.
+bool Tcp::accept() {
+    bool moved = false;
     for (int accepted = 0; accepted < most_accepted; accepted++) {
         Descriptor made = accept_from(listener_);
         if (!made) {
-            if (errno != EMFILE && errno != ENFILE && errno != ENOMEM && errno != ENOBUFS) return;
+            if (errno != EMFILE && errno != ENFILE && errno != ENOMEM && errno != ENOBUFS) return moved;
             std::string text = std::string("cannot take a TCP connection of another rank: ") + std::strerror(errno);
             abort_job_for(text.c_str());
         }
@@ -151,8 +152,9 @@ void Tcp::accept() {
         const int descriptor = made.get();
         if (!descriptors.add(descriptor, EPOLLIN, key_of(Ready::stranger, descriptor))) continue;
         strangers_.push_back({.socket = std::move(made), .since_ns = clock_ns()});
-        hear(descriptor);
+        moved |= hear(descriptor);
     }
+    return moved;
 }
 
 /// Reads what a stranger says. True if the stranger turns out to be a rank.

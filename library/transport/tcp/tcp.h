@@ -70,7 +70,7 @@ class Tcp {
     Outgoing &to(ProcessIndex process);
     bool connect_waiting();
     bool handle(std::uint64_t key);
-    void accept();
+    bool accept();
     bool hear(int descriptor);
     bool greet(Stranger &stranger);
     void close_silent();

@@ -74,7 +74,9 @@ void Coordinator::wait() {
     error_.watch(watched_);
     if (started_) input_.watch(watched_);
     for (Node &node : nodes_) {
-        node.daemon.channel.pause(output_.full() || error_.full());
+        const bool full = output_.full() || error_.full();
+        if (full || node.daemon.channel.paused()) node.heard = Clock::now(); // nobody has listened
+        node.daemon.channel.pause(full);
         node.daemon.channel.watch(watched_);
     }
     poll(watched_.data(), watched_.size(), timeout_ms());

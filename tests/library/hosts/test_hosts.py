@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -139,6 +141,32 @@ def test_a_program_that_one_host_lacks_is_said_once(hosts_run: HostsRun) -> None
     outcome = hosts_run("-n", 5, "/no/program", check=False)
     assert outcome.returncode == 127, outcome
     assert outcome.stderr.count("there is no program /no/program") == 1, outcome.stderr
+
+
+def test_a_slow_reader_of_the_output_loses_no_host(prefix: Path, cluster: Cluster) -> None:
+    """For longer than a host may be silent nobody takes what ranks write, and mpiexec hears of no host."""
+    lines = "import sys; sys.stdout.write(('x' * 99 + chr(10)) * 100_000)"
+    command = [
+        prefix / "bin/mpiexec",
+        "--agent",
+        cluster.agent,
+        "--hosts",
+        "n1,n2",
+        "-n",
+        "2",
+        sys.executable,
+        "-c",
+        lines,
+    ]
+    job = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert job.stdout is not None
+    first = job.stdout.read(1)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        job.wait(6)
+    assert job.poll() is None
+    output, text = job.communicate(timeout=60)
+    assert (job.returncode, text) == (0, b"")
+    assert len(first + output) == 2 * 100_000 * 100
 
 
 def node_daemon(cluster: Cluster, host: str) -> int:

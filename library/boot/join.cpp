@@ -140,11 +140,11 @@ std::optional<JobPlace> join_pmi() {
     launcher->barrier();
     if (place.rank == 0) count_processors(*launcher, *place.arena);
     if (place.rank != 0) {
-        std::string told = launcher->get("volley-arena");
+        std::string published = launcher->get("volley-arena");
         int process = 0, descriptor = 0;
         unsigned long long address = 0;
-        if (std::sscanf(told.c_str(), "%d:%d:%llu", &process, &descriptor, &address) != 3)
-            throw Error("rank 0 says \"" + told + "\" where it should tell of the memory the ranks share");
+        if (std::sscanf(published.c_str(), "%d:%d:%llu", &process, &descriptor, &address) != 3)
+            throw Error("rank 0 says \"" + published + "\" where it should tell of the memory the ranks share");
         std::string path = "/proc/" + std::to_string(process) + "/fd/" + std::to_string(descriptor);
         int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
         if (file < 0) throw system_error("cannot open the memory rank 0 shares, " + path);

@@ -63,7 +63,7 @@ void leave_area(CollectiveArea &area) {
     if (area.departed.fetch_add(1, std::memory_order_acq_rel) + 1 != area.ranks) return;
     auto ranks = static_cast<int>(area.ranks);
     std::size_t all = CollectiveArea::footprint(ranks, area.room_bytes, area.stage_bytes);
-    bool only_head = area.comforts_used.load(std::memory_order_relaxed) == 0;
+    bool only_head = area.buffers_used.load(std::memory_order_relaxed) == 0;
     arena_release(&area, all, only_head ? CollectiveArea::head_bytes(ranks) : all);
 }
 

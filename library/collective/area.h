@@ -77,8 +77,8 @@ struct CollectiveArea {
     std::uint32_t direct;      ///< 1: ranks may use each other's pointers
     std::uint32_t room_bytes;  ///< of a rank's room, for data that is too long for its slot; 0: there are no rooms
     std::uint32_t stage_bytes; ///< of a rank's place on the stage; 0: there is no stage
-    std::atomic<std::uint32_t> comforts_used; ///< 1: rooms or stage may have been written
-    std::atomic<std::uint32_t> departed;      ///< ranks that do not need the area any more
+    std::atomic<std::uint32_t> buffers_used; ///< 1: rooms or stage may have been written
+    std::atomic<std::uint32_t> departed;     ///< ranks that do not need the area any more
     Arrivals arrivals[depth];
     alignas(cache_line) std::atomic<std::uint64_t> released; ///< rounds
     alignas(16) unsigned char small_result[RoundSlot::inline_bytes];
@@ -105,7 +105,7 @@ struct CollectiveArea {
     /// The room of one rank in one round. Rooms lie behind the `entered` entries; all rooms of a round lie side by
     /// side.
     unsigned char *room(std::uint64_t rank, std::uint64_t round) {
-        if (comforts_used.load(std::memory_order_relaxed) == 0) comforts_used.store(1, std::memory_order_relaxed);
+        if (buffers_used.load(std::memory_order_relaxed) == 0) buffers_used.store(1, std::memory_order_relaxed);
         auto *rooms = reinterpret_cast<unsigned char *>(entered() + ranks);
         return rooms + (round % depth * ranks + rank) * room_bytes;
     }

@@ -30,7 +30,7 @@ TEST(CollectiveArea, NothingOverlapsAndAllFits) {
             area.ranks = static_cast<std::uint32_t>(ranks);
             area.room_bytes = static_cast<std::uint32_t>(room);
             area.stage_bytes = static_cast<std::uint32_t>(stage);
-            area.comforts_used = 0;
+            area.buffers_used = 0;
             std::vector<Range> parts{range_of(&area, sizeof area)};
             for (int rank = 0; rank < ranks; rank++) {
                 auto index = static_cast<std::uint64_t>(rank);
@@ -56,12 +56,12 @@ TEST(CollectiveArea, ARoomIsAnothersOnlyAfterAllRoundsBefore) {
     auto &area = *static_cast<CollectiveArea *>(memory.get());
     area.ranks = ranks;
     area.room_bytes = area.stage_bytes = 4096;
-    area.comforts_used = 0;
+    area.buffers_used = 0;
     EXPECT_EQ(area.room(1, 5), area.room(1, 5 + CollectiveArea::depth));
     EXPECT_NE(area.room(1, 5), area.room(1, 5 + CollectiveArea::depth - 1));
     EXPECT_EQ(area.stage(2, 0), area.stage(2, 2));
     EXPECT_NE(area.stage(2, 0), area.stage(2, 1));
-    EXPECT_EQ(area.comforts_used, 1);
+    EXPECT_EQ(area.buffers_used, 1);
 }
 
 } // namespace

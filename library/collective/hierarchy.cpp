@@ -39,23 +39,25 @@ Hierarchy *make_hierarchy(const Communicator &communicator) {
 }
 
 /// The result of a context allocation, which a leader sends to its node, and the first leader to the other leaders.
-struct Terms {
+struct LevelContext {
     std::uint32_t context = 0;
     std::uint32_t reserved = 0;
     std::uint64_t area = 0;
 };
 
-Block block_of(Terms &terms) {
-    return {reinterpret_cast<char *>(&terms), static_cast<Count>(sizeof terms), Datatype::from_handle(MPI_BYTE)};
+Block block_of(LevelContext &allocated) {
+    return {reinterpret_cast<char *>(&allocated), static_cast<Count>(sizeof allocated),
+            Datatype::from_handle(MPI_BYTE)};
 }
 
-/// Sends `terms` from the first of some ranks to the others; all ranks of the communicator call it, in the same order.
-int tell(Communicator &communicator, const std::vector<int> &ranks, Terms &terms) {
+/// Sends `allocated` from the first of some ranks to the others; all ranks of the communicator call it, in the same
+/// order.
+int send_to_others(Communicator &communicator, const std::vector<int> &ranks, LevelContext &allocated) {
     Schedule schedule("levels of a communicator", communicator, Form::blocking);
     bool is_among = std::ranges::find(ranks, communicator.rank()) != ranks.end();
-    if (is_among && communicator.rank() != ranks.front()) schedule.receive(block_of(terms), ranks.front());
+    if (is_among && communicator.rank() != ranks.front()) schedule.receive(block_of(allocated), ranks.front());
     if (communicator.rank() == ranks.front())
-        for (std::size_t i = 1; i < ranks.size(); i++) schedule.send(block_of(terms), ranks[i]);
+        for (std::size_t i = 1; i < ranks.size(); i++) schedule.send(block_of(allocated), ranks[i]);
     return schedule.run();
 }
 
@@ -66,18 +68,18 @@ Communicator *make_level(Communicator &whole, const std::vector<int> &ranks, boo
     std::vector<ProcessIndex> members;
     for (int rank : ranks) members.push_back(whole.peer_process(rank));
     Group *group = Group::make(std::move(members));
-    Terms terms;
+    LevelContext allocated;
     if (whole.rank() == ranks.front()) {
-        terms.context = draw_context(group->size());
-        bool wants_area = on_a_node && group->size() > 1 && terms.context != 0;
+        allocated.context = draw_context(group->size());
+        bool wants_area = on_a_node && group->size() > 1 && allocated.context != 0;
         const CollectiveArea *area = wants_area ? make_area(*group) : nullptr;
-        terms.area = area != nullptr ? arena_offset(area) : 0;
+        allocated.area = area != nullptr ? arena_offset(area) : 0;
     }
     Communicator *made = nullptr;
-    if (tell(whole, ranks, terms) == MPI_SUCCESS && is_among && terms.context != 0) {
-        made = Communicator::make(*group, nullptr, terms.context);
+    if (send_to_others(whole, ranks, allocated) == MPI_SUCCESS && is_among && allocated.context != 0) {
+        made = Communicator::make(*group, nullptr, allocated.context);
         made->set_name(name + std::string(whole.name()));
-        made->area = terms.area != 0 ? arena_pointer<CollectiveArea>(terms.area) : nullptr;
+        made->area = allocated.area != 0 ? arena_pointer<CollectiveArea>(allocated.area) : nullptr;
     }
     Group::release(*group);
     return made;

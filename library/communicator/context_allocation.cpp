@@ -18,8 +18,8 @@ std::uint64_t draw_area(const Group &group) {
     return area ? arena_offset(area) : 0;
 }
 
-TermsOfBoth draw_for_both(int local_size, int remote_size) {
-    TermsOfBoth drawn;
+ContextsOfBoth draw_for_both(int local_size, int remote_size) {
+    ContextsOfBoth drawn;
     drawn.local = {draw_context(local_size + remote_size), draw_context(local_size), 0};
     drawn.remote = {drawn.local.context, draw_context(remote_size), 0};
     std::array contexts = {drawn.local.context, drawn.local.local_context, drawn.remote.local_context};
@@ -85,8 +85,8 @@ void ContextAllocation::begin_as_root() {
     } else if (remote_root_->draws) {
         auto [local, remote] = draw_for_both(made_.size(), made_.peers());
         allocated_ = local;
-        remote_terms_ = remote;
-        send_to({remote_root_->carrier, remote_root_->peer, remote_root_->tag, Traffic::collective}, remote_terms_);
+        remote_allocated_ = remote;
+        send_to({remote_root_->carrier, remote_root_->peer, remote_root_->tag, Traffic::collective}, remote_allocated_);
     } else {
         return receive_from({remote_root_->carrier, remote_root_->peer, remote_root_->tag, Traffic::collective});
     }

@@ -30,10 +30,10 @@ std::uint64_t draw_area(const Group &group);
 
 /// Called in the one process that draws for both groups of an intercommunicator: draws the contexts of the
 /// intercommunicator and of both local communicators; all are 0 if not enough are left.
-struct TermsOfBoth {
+struct ContextsOfBoth {
     AllocatedContext local, remote;
 };
-TermsOfBoth draw_for_both(int local_size, int remote_size);
+ContextsOfBoth draw_for_both(int local_size, int remote_size);
 
 /// Gives a communicator that was made without a context what was allocated for it. Returns an error code.
 int settle(Communicator &made, const AllocatedContext &allocated);
@@ -95,7 +95,7 @@ class ContextAllocation final : public Request, private ProgressHook {
     Communicator &made_;
     Participants participants_;
     std::optional<RemoteRoot> remote_root_;
-    AllocatedContext allocated_, remote_terms_;
+    AllocatedContext allocated_, remote_allocated_;
     AllocatedContext received_;
     Request *receipt_ = nullptr;
     std::vector<Request *> sends_;

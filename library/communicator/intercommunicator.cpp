@@ -30,9 +30,9 @@ Words to_words(const AllocatedContext &allocated) {
     return {static_cast<std::int32_t>(allocated.context), static_cast<std::int32_t>(allocated.local_context),
             static_cast<std::int32_t>(allocated.area & 0xffffffffU), static_cast<std::int32_t>(allocated.area >> 32)};
 }
-constexpr std::size_t terms_words = 4;
+constexpr std::size_t allocated_words = 4;
 
-AllocatedContext to_terms(std::span<const std::int32_t> words) {
+AllocatedContext to_allocated(std::span<const std::int32_t> words) {
     return {static_cast<std::uint32_t>(words[0]), static_cast<std::uint32_t>(words[1]), join(words[2], words[3])};
 }
 
@@ -57,7 +57,7 @@ bool comes_first(const Group &group, const Group &other) {
 }
 
 /// What a leader learns from the other group's leader: the allocated contexts, and the names of the remote group.
-struct Encounter {
+struct LeaderExchange {
     AllocatedContext allocated;
     Words remote;
 
@@ -66,27 +66,28 @@ struct Encounter {
         all.insert(all.end(), remote.begin(), remote.end());
         return all;
     }
-    static Encounter of(const Words &words) {
-        return {to_terms(words), {words.begin() + terms_words, words.end()}};
+    static LeaderExchange of(const Words &words) {
+        return {to_allocated(words), {words.begin() + allocated_words, words.end()}};
     }
 };
 
 /// Called in both leaders: the one whose name comes first draws the contexts, once it knows the size of both groups.
-int encounter(const Group &local, ProcessIndex remote_leader, std::string_view key, Encounter &met) {
+int exchange_as_leader(const Group &local, ProcessIndex remote_leader, std::string_view key,
+                       LeaderExchange &exchanged) {
     Words names;
     add_names(local, names);
-    if (int code = bootstrap_exchange(remote_leader, key, names, met.remote); code != MPI_SUCCESS) return code;
+    if (int code = bootstrap_exchange(remote_leader, key, names, exchanged.remote); code != MPI_SUCCESS) return code;
     if (processes[node.rank].name < processes[remote_leader].name) {
-        TermsOfBoth drawn = draw_for_both(local.size(), static_cast<int>(met.remote.size() / 2));
-        met.allocated = drawn.local;
+        ContextsOfBoth drawn = draw_for_both(local.size(), static_cast<int>(exchanged.remote.size() / 2));
+        exchanged.allocated = drawn.local;
         if (int code = bootstrap_send(remote_leader, key, to_words(drawn.remote)); code != MPI_SUCCESS) return code;
     } else {
         Words drawn;
         if (int code = bootstrap_receive(remote_leader, key, drawn); code != MPI_SUCCESS) return code;
-        met.allocated = to_terms(drawn);
+        exchanged.allocated = to_allocated(drawn);
     }
-    if (met.allocated.context == 0) return MPI_SUCCESS; // the error is reported in all processes, by settle()
-    met.allocated.area = draw_area(local);
+    if (exchanged.allocated.context == 0) return MPI_SUCCESS; // the error is reported in all processes, by settle()
+    exchanged.allocated.area = draw_area(local);
     return MPI_SUCCESS;
 }
 
@@ -107,15 +108,15 @@ void renounce(const Group &local, const std::vector<ProcessIndex> &remote, const
 }
 
 /// Called in every process, once its leader has passed on what it has learnt.
-int make_intercommunicator(Group &local, const Encounter &met, Communicator *&made) {
-    std::vector<ProcessIndex> members = processes_named(met.remote);
+int make_intercommunicator(Group &local, const LeaderExchange &exchanged, Communicator *&made) {
+    std::vector<ProcessIndex> members = processes_named(exchanged.remote);
     for (ProcessIndex member : members) {
         if (member < 0) {
-            renounce(local, members, met.allocated);
+            renounce(local, members, exchanged.allocated);
             return fail(MPI_ERR_OTHER, "the other group has processes of a job that this one is not connected to");
         }
         if (local.member(member) != MPI_UNDEFINED) {
-            renounce(local, members, met.allocated);
+            renounce(local, members, exchanged.allocated);
             return fail(MPI_ERR_GROUP,
                         "the process of rank %d in MPI_COMM_WORLD is in both groups: an intercommunicator wants two "
                         "groups without common members",
@@ -125,11 +126,12 @@ int make_intercommunicator(Group &local, const Encounter &met, Communicator *&ma
     Group *remote = Group::make(std::move(members));
     made = Communicator::make_unsettled(local, remote);
     Group::release(*remote);
-    return settle_or_release(made, met.allocated);
+    return settle_or_release(made, exchanged.allocated);
 }
 
 /// What the leader of MPI_Intercomm_create does before it tells its group.
-int meet_through(Communicator &local_comm, MPI_Comm peer_handle, int remote_leader, int tag, Encounter &met) {
+int meet_through(Communicator &local_comm, MPI_Comm peer_handle, int remote_leader, int tag,
+                 LeaderExchange &exchanged) {
     Communicator *peer = Communicator::from_handle(peer_handle);
     if (!peer || peer->freed)
         return fail(MPI_ERR_COMM, "peer_comm is %s, but must be a communicator at the local leader",
@@ -142,7 +144,7 @@ int meet_through(Communicator &local_comm, MPI_Comm peer_handle, int remote_lead
         return fail(MPI_ERR_RANK, "remote_leader is %d, a process of local_comm: it must be one of the other group",
                     remote_leader);
     std::string key = "intercomm " + std::to_string(peer->context(Traffic::program)) + " " + std::to_string(tag);
-    return encounter(local_comm.local(), other, key, met);
+    return exchange_as_leader(local_comm.local(), other, key, exchanged);
 }
 
 } // namespace
@@ -231,10 +233,10 @@ int Intercomm_create(Communicator &local_comm, int local_leader, MPI_Comm peer_c
         return fail(MPI_ERR_RANK, "local_leader is %d, but the ranks in local_comm are 0 to %d", local_leader,
                     local_comm.size() - 1);
     bool leads = local_comm.rank() == local_leader;
-    Encounter met;
-    int leader_code = leads ? meet_through(local_comm, peer_comm, remote_leader, tag, met) : MPI_SUCCESS;
+    LeaderExchange exchanged;
+    int leader_code = leads ? meet_through(local_comm, peer_comm, remote_leader, tag, exchanged) : MPI_SUCCESS;
     // The rest of the group waits for the leader in any case: a length of 0 says that the leader has failed.
-    Words words = leads && leader_code == MPI_SUCCESS ? met.words() : Words{};
+    Words words = leads && leader_code == MPI_SUCCESS ? exchanged.words() : Words{};
     auto length = static_cast<std::int64_t>(words.size());
     if (int code = broadcast(&length, sizeof length, local_leader, local_comm); code != MPI_SUCCESS) return code;
     if (leader_code != MPI_SUCCESS) return leader_code;
@@ -246,7 +248,7 @@ int Intercomm_create(Communicator &local_comm, int local_leader, MPI_Comm peer_c
         code != MPI_SUCCESS)
         return code;
     Communicator *made = nullptr;
-    if (int code = make_intercommunicator(local_comm.local(), Encounter::of(words), made); code != MPI_SUCCESS)
+    if (int code = make_intercommunicator(local_comm.local(), LeaderExchange::of(words), made); code != MPI_SUCCESS)
         return code;
     *newintercomm = hand_out(local_comm, made);
     return MPI_SUCCESS;
@@ -260,7 +262,7 @@ int Intercomm_create_from_groups(Group &local_group, int local_leader, MPI_Group
     if (local_leader < 0 || local_leader >= local_group.size())
         return fail(MPI_ERR_RANK, "local_leader is %d, but the ranks in local_group are 0 to %d", local_leader,
                     local_group.size() - 1);
-    Encounter met;
+    LeaderExchange exchanged;
     Words words;
     if (local_group.rank() == local_leader) {
         const Group *remote = Group::from_handle(remote_group);
@@ -269,16 +271,18 @@ int Intercomm_create_from_groups(Group &local_group, int local_leader, MPI_Group
                         "remote_leader is %d in a remote_group of %d processes: it must be one of its ranks",
                         remote_leader, remote ? remote->size() : 0);
         std::string key = std::string("intercomm of groups ") + stringtag;
-        if (int code = encounter(local_group, remote->process(remote_leader), key, met); code != MPI_SUCCESS)
+        if (int code = exchange_as_leader(local_group, remote->process(remote_leader), key, exchanged);
+            code != MPI_SUCCESS)
             return code;
-        words = met.words();
+        words = exchanged.words();
     }
     std::string key = std::string("one side of an intercomm of groups ") + stringtag;
     if (int code = bootstrap_broadcast(local_group.processes(), local_leader, local_group.rank(), key, words);
         code != MPI_SUCCESS)
         return code;
     Communicator *made = nullptr;
-    if (int code = make_intercommunicator(local_group, Encounter::of(words), made); code != MPI_SUCCESS) return code;
+    if (int code = make_intercommunicator(local_group, LeaderExchange::of(words), made); code != MPI_SUCCESS)
+        return code;
     set_hints(*made, info);
     replace_errhandler(*made, errhandler);
     made->session = local_group.session();
@@ -306,12 +310,12 @@ int Intercomm_merge(Communicator &intercomm, int high, MPI_Comm *newintracomm) {
             broadcast(own.data(), static_cast<Count>(own.size() * sizeof own[0]), 0, *intercomm.local_communicator);
         code != MPI_SUCCESS)
         return code;
-    bool first = own[terms_words] != remote[terms_words] ? own[terms_words] == 0 : draws;
+    bool first = own[allocated_words] != remote[allocated_words] ? own[allocated_words] == 0 : draws;
     if (!first) std::ranges::rotate(all, all.begin() + intercomm.size());
     Group *both = Group::make(std::move(all));
     Communicator *made = Communicator::make_unsettled(*both, nullptr);
     Group::release(*both);
-    if (int code = settle_or_release(made, to_terms(draws ? own : remote)); code != MPI_SUCCESS) return code;
+    if (int code = settle_or_release(made, to_allocated(draws ? own : remote)); code != MPI_SUCCESS) return code;
     *newintracomm = hand_out(intercomm, made);
     return MPI_SUCCESS;
 }

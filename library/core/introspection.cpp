@@ -26,7 +26,7 @@ Introspection introspection;
 void Introspection::open() {
     auto *made = static_cast<StatusPage *>(arena_allocate(sizeof(StatusPage)));
     if (!made) return;
-    book_ = made;
+    page_ = made;
     last_page_ = &made->communicators;
     free_messages_ = 0;
     for (std::size_t entry = made->messages.size(); entry-- > 0;)
@@ -36,10 +36,10 @@ void Introspection::open() {
 }
 
 int Introspection::arrived(int source, int tag, std::uint32_t context, std::int64_t bytes, bool at_sender) {
-    lengthen(book_->unexpected);
+    lengthen(page_->unexpected);
     if (free_messages_ == 0) return -1;
     int entry = free_message_[--free_messages_];
-    UnexpectedEntry &message = book_->messages[static_cast<std::size_t>(entry)];
+    UnexpectedEntry &message = page_->messages[static_cast<std::size_t>(entry)];
     message.bytes.store(bytes, relaxed);
     message.source.store(source, relaxed);
     message.tag.store(tag, relaxed);
@@ -51,9 +51,9 @@ int Introspection::arrived(int source, int tag, std::uint32_t context, std::int6
 }
 
 void Introspection::gone(int entry) {
-    shorten(book_->unexpected);
+    shorten(page_->unexpected);
     if (entry < 0) return;
-    book_->messages[static_cast<std::size_t>(entry)].arrived_ns.store(0, relaxed);
+    page_->messages[static_cast<std::size_t>(entry)].arrived_ns.store(0, relaxed);
     free_message_[free_messages_++] = static_cast<std::int8_t>(entry);
 }
 
@@ -63,7 +63,7 @@ void Introspection::offer(CommunicatorPage &page) {
 }
 
 CommunicatorEntry *Introspection::enter(const Communicator &communicator) {
-    if (free_communicators().empty() && book_ != &unpublished_) {
+    if (free_communicators().empty() && page_ != &unpublished_) {
         if (auto *page = static_cast<CommunicatorPage *>(arena_allocate(sizeof(CommunicatorPage)))) {
             last_page_->next.store(arena_offset(page), std::memory_order_release);
             last_page_ = page;

@@ -18,24 +18,24 @@ class Introspection {
     void open();
 
     void thread_level(int level) {
-        book_->thread_level.store(level, std::memory_order_relaxed);
+        page_->thread_level.store(level, std::memory_order_relaxed);
     }
 
     /// For tests.
-    const StatusPage &book() const {
-        return *book_;
+    const StatusPage &page() const {
+        return *page_;
     }
 
     // Receives.
     void posted() {
-        lengthen(book_->posted);
+        lengthen(page_->posted);
     }
     void unposted() {
-        shorten(book_->posted);
+        shorten(page_->posted);
     }
     /// A message's search passed `steps` posted receives that did not match.
     void searched_posted(std::uint64_t steps) {
-        searched(book_->posted, steps);
+        searched(page_->posted, steps);
     }
 
     /// A message arrived before its receive. Returns the entry for gone(); -1 if no entry is free.
@@ -43,7 +43,7 @@ class Introspection {
     void gone(int entry);
     /// A receive or a probe searched the unexpected messages, and passed `steps` that did not match.
     void searched_unexpected(std::uint64_t steps) {
-        searched(book_->unexpected, steps);
+        searched(page_->unexpected, steps);
     }
 
     // Communicators.
@@ -73,7 +73,7 @@ class Introspection {
     void offer(CommunicatorPage &page);
 
     StatusPage unpublished_{}; ///< of a rank that has not joined a job
-    StatusPage *book_ = &unpublished_;
+    StatusPage *page_ = &unpublished_;
     CommunicatorPage *last_page_ = &unpublished_.communicators;
     // Numbers of the message entries that are free: the first `free_messages_`.
     std::array<std::int8_t, std::tuple_size_v<decltype(StatusPage::messages)>> free_message_{};

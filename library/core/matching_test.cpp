@@ -187,15 +187,15 @@ class Steps {
         return read() - before_;
     }
     std::uint64_t searches() const {
-        return introspection.book().posted.searches + introspection.book().unexpected.searches - searches_before_;
+        return introspection.page().posted.searches + introspection.page().unexpected.searches - searches_before_;
     }
 
   private:
     static std::uint64_t read() {
-        return introspection.book().posted.steps + introspection.book().unexpected.steps;
+        return introspection.page().posted.steps + introspection.page().unexpected.steps;
     }
     std::uint64_t before_ = read();
-    std::uint64_t searches_before_ = introspection.book().posted.searches + introspection.book().unexpected.searches;
+    std::uint64_t searches_before_ = introspection.page().posted.searches + introspection.page().unexpected.searches;
 };
 
 /// Keys in patterns that programs have, and how they are found again.
@@ -311,7 +311,7 @@ TEST(Matching, MemoryGoesWithTheQueue) {
 
 TEST(Matching, LengthsAndTheirHighWaterMarksAreTold) {
     MatchQueues queues(context), others(context + 2);
-    const QueueStatistics &posted = introspection.book().posted;
+    const QueueStatistics &posted = introspection.page().posted;
     const std::uint32_t length = posted.length, high_watermark = posted.high_watermark;
     std::vector<Receive> receives(high_watermark + 2);
     for (std::size_t i = 0; i < receives.size(); i++) {

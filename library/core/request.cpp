@@ -63,7 +63,7 @@ void wait_for(Request &request) {
         request.about());
 }
 
-int conclude(Request &request, MPI_Request *handle, MPI_Status *status) {
+int retire(Request &request, MPI_Request *handle, MPI_Status *status) {
     if (request.communicator) blame(*request.communicator);
     int error = request.finish();
     set_status(status, request.completion);

@@ -120,6 +120,6 @@ void wait_for(Request &request);
 
 /// Ends an operation that the user waited or tested for: fills the status and returns the error code. A persistent
 /// request becomes inactive; any other is disposed of, and `handle` becomes MPI_REQUEST_NULL.
-int conclude(Request &request, MPI_Request *handle, MPI_Status *status);
+int retire(Request &request, MPI_Request *handle, MPI_Status *status);
 
 } // namespace volley

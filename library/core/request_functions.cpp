@@ -87,7 +87,7 @@ class Conclusion {
 
     void add(Request &request, MPI_Request *handle, int position) {
         MPI_Status *status = element(statuses_, position);
-        int error = conclude(request, handle, status);
+        int error = retire(request, handle, status);
         if (status) status->MPI_ERROR = error;
         if (!first_error_) first_error_ = error;
     }
@@ -103,7 +103,7 @@ class Conclusion {
     int first_error_ = MPI_SUCCESS;
 };
 
-int conclude_all(const RequestArray &requests, int count, MPI_Request *handles, MPI_Status *statuses) {
+int retire_all(const RequestArray &requests, int count, MPI_Request *handles, MPI_Status *statuses) {
     Conclusion conclusion(statuses);
     for (int i = 0; i < count; i++) {
         Request *request = requests[i];
@@ -115,8 +115,8 @@ int conclude_all(const RequestArray &requests, int count, MPI_Request *handles, 
     return conclusion.code();
 }
 
-int conclude_some(const RequestArray &requests, int count, MPI_Request *handles, int *outcount, int *indices,
-                  MPI_Status *statuses) {
+int retire_some(const RequestArray &requests, int count, MPI_Request *handles, int *outcount, int *indices,
+                MPI_Status *statuses) {
     Conclusion conclusion(statuses);
     *outcount = 0;
     for (int i = 0; i < count; i++) {
@@ -170,7 +170,7 @@ int Wait(MPI_Request *request, MPI_Status *status) {
         return MPI_SUCCESS;
     }
     wait_for(*waited);
-    return conclude(*waited, request, status);
+    return retire(*waited, request, status);
 }
 
 int Test(MPI_Request *request, int *flag, MPI_Status *status) {
@@ -187,7 +187,7 @@ int Test(MPI_Request *request, int *flag, MPI_Status *status) {
         tested->attend();
     }
     *flag = tested->is_complete();
-    return *flag ? conclude(*tested, request, status) : MPI_SUCCESS;
+    return *flag ? retire(*tested, request, status) : MPI_SUCCESS;
 }
 
 int Waitall(int count, MPI_Request *array_of_requests, MPI_Status *array_of_statuses) {
@@ -196,14 +196,14 @@ int Waitall(int count, MPI_Request *array_of_requests, MPI_Status *array_of_stat
     // Waiting for one after another is enough: all progress meanwhile.
     for (int i = 0; i < count; i++)
         if (Request *request = requests[i]; !is_idle(request)) wait_for(*request);
-    return conclude_all(requests, count, array_of_requests, array_of_statuses);
+    return retire_all(requests, count, array_of_requests, array_of_statuses);
 }
 
 int Testall(int count, MPI_Request *array_of_requests, int *flag, MPI_Status *array_of_statuses) {
     RequestArray requests(count, array_of_requests);
     if (requests.error()) return requests.error();
     *flag = engine.poll([&] { return requests.all_complete(); });
-    return *flag ? conclude_all(requests, count, array_of_requests, array_of_statuses) : MPI_SUCCESS;
+    return *flag ? retire_all(requests, count, array_of_requests, array_of_statuses) : MPI_SUCCESS;
 }
 
 int Waitany(int count, MPI_Request *array_of_requests, int *indx, MPI_Status *status) {
@@ -216,14 +216,14 @@ int Waitany(int count, MPI_Request *array_of_requests, int *indx, MPI_Status *st
     }
     engine.wait_until_one([&] { return (*indx = requests.first_complete()) != MPI_UNDEFINED; },
                           [&] { return requests.about_one(); });
-    return conclude(*requests[*indx], &array_of_requests[*indx], status);
+    return retire(*requests[*indx], &array_of_requests[*indx], status);
 }
 
 int Testany(int count, MPI_Request *array_of_requests, int *indx, int *flag, MPI_Status *status) {
     RequestArray requests(count, array_of_requests);
     if (requests.error()) return requests.error();
     Request *found = test_any(requests, indx, flag, status);
-    return found ? conclude(*found, &array_of_requests[*indx], status) : MPI_SUCCESS;
+    return found ? retire(*found, &array_of_requests[*indx], status) : MPI_SUCCESS;
 }
 
 int Waitsome(int incount, MPI_Request *array_of_requests, int *outcount, int *array_of_indices,
@@ -236,7 +236,7 @@ int Waitsome(int incount, MPI_Request *array_of_requests, int *outcount, int *ar
     }
     engine.wait_until_one([&] { return requests.first_complete() != MPI_UNDEFINED; },
                           [&] { return requests.about_one(); });
-    return conclude_some(requests, incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
+    return retire_some(requests, incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
 }
 
 int Testsome(int incount, MPI_Request *array_of_requests, int *outcount, int *array_of_indices,
@@ -248,7 +248,7 @@ int Testsome(int incount, MPI_Request *array_of_requests, int *outcount, int *ar
         return MPI_SUCCESS;
     }
     if (requests.first_complete() == MPI_UNDEFINED) engine.progress();
-    return conclude_some(requests, incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
+    return retire_some(requests, incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
 }
 
 int Start(MPI_Request *request) {

@@ -234,7 +234,7 @@ void SharedMemory::hand_over(Rendezvous &rendezvous, RendezvousState state) {
         rendezvous.state.store(state, std::memory_order_relaxed);
         std::atomic<std::uint64_t> &first = node.inbox(processes[sender].place)->attention;
         std::uint64_t next = first.load(std::memory_order_relaxed), own_offset = arena_offset(&rendezvous);
-        do rendezvous.next_told = next;
+        do rendezvous.next_with_attention = next;
         while (!first.compare_exchange_weak(next, own_offset, std::memory_order_release, std::memory_order_relaxed));
     } else {
         rendezvous.state.store(state, std::memory_order_release);

@@ -91,8 +91,8 @@ struct alignas(2 * cache_line) Rendezvous {
     std::uint64_t to_address;
     std::uint64_t to_plan; ///< 0: one block of memory
     std::int64_t to_count;
-    std::int64_t to_bytes;   ///< how much of the message fits into the receiver's buffer
-    std::uint64_t next_told; ///< in the list of Inbox::attention: offset of the next, or 0
+    std::int64_t to_bytes;             ///< how much of the message fits into the receiver's buffer
+    std::uint64_t next_with_attention; ///< in the list of Inbox::attention: offset of the next, or 0
     alignas(cache_line) std::atomic<std::int64_t> claimed; ///< bytes claimed for copying, in whole chunks
     std::atomic<std::int64_t> copied; ///< bytes, by the sender; while streaming: taken out of the block
 

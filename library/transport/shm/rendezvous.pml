@@ -65,7 +65,7 @@ bit kept[RENDEZVOUS];
 byte pipelined[RENDEZVOUS];
 byte claimed[RENDEZVOUS];
 byte copied[RENDEZVOUS];
-byte next_told[RENDEZVOUS]; /* 1 + the next; 0: none */
+byte next_with_attention[RENDEZVOUS]; /* 1 + the next; 0: none */
 byte attention;             /* likewise */
 
 /* the ring: how many messages have come, and what they are */
@@ -188,7 +188,7 @@ inline give_out_again(r) {
     stores[SENDER] ! NONE_PIPELINED + r, 0;
     copied[r] = 0;
     claimed[r] = 0;
-    next_told[r] = 0
+    next_with_attention[r] = 0
 }
 
 /* The block of a message that is done, unless its receiver keeps it. */
@@ -354,7 +354,7 @@ active proctype sender() {
         assert(describes[r] != 0);
         m = describes[r] - 1;
 #ifndef READS_NEXT_LATE
-        told = next_told[r];
+        told = next_with_attention[r];
 #endif
         if
         :: is_buffered[r] -> collect(r)
@@ -370,7 +370,7 @@ active proctype sender() {
         fi;
 #ifdef READS_NEXT_LATE
         assert(describes[r] != 0);
-        told = next_told[r];
+        told = next_with_attention[r];
 #endif
         end_check()
     }
@@ -775,7 +775,7 @@ active proctype receiver() {
             atomic { touch(m, r); store_state(RECEIVER, r, then) }
 #endif
             do
-            :: atomic { touch(m, r); next = attention; next_told[r] = next }
+            :: atomic { touch(m, r); next = attention; next_with_attention[r] = next }
                 d_step {
                     drain(RECEIVER);
                     if

@@ -379,10 +379,10 @@ void SharedMemory::collect(Rendezvous &rendezvous) {
 bool SharedMemory::heed_attention() {
     if (attention_->load(std::memory_order_relaxed) == 0) [[likely]]
         return false;
-    std::uint64_t told = attention_->exchange(0, std::memory_order_acquire);
-    while (told != 0) {
-        auto *rendezvous = arena_pointer<Rendezvous>(told);
-        told = rendezvous->next_told; // before the rendezvous is given out again
+    std::uint64_t at = attention_->exchange(0, std::memory_order_acquire);
+    while (at != 0) {
+        auto *rendezvous = arena_pointer<Rendezvous>(at);
+        at = rendezvous->next_with_attention; // before the rendezvous is given out again
         if (rendezvous->is_buffered) {
             collect(*rendezvous);
             continue;

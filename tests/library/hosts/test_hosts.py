@@ -158,7 +158,7 @@ def test_a_slow_reader_of_the_output_loses_no_host(prefix: Path, cluster: Cluste
         "-c",
         lines,
     ]
-    job = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    job = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
     assert job.stdout is not None
     first = job.stdout.read(1)
     with contextlib.suppress(subprocess.TimeoutExpired):

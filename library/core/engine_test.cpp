@@ -5,6 +5,7 @@
 #include "transport/shm/test_peer.h"
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -72,6 +73,8 @@ TEST_F(EngineTest, ARankLooksEverywhereBeforeOthersHaveItsCore) {
 /// It may have taken a message, and would take another one.
 TEST_F(EngineTest, WhatHasBecomeTrueIsNotAskedAgain) {
     in_lone_rank(ranks, [] {
+        node.wait_policy.spin_until_ns = 0; // it yields, and never sleeps: nobody would wake it
+        node.wait_policy.yield_until_ns = std::numeric_limits<std::int64_t>::max();
         for (int last = 1; last < 200; last++) {
             int asked = 0;
             engine.wait_until([&] { return ++asked >= last; });

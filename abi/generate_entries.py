@@ -35,7 +35,7 @@ FILES: Mapping[str, tuple[str, ...]] = {
 
 # Not offered: these groups but for the functions named, and what has windows or files in its name.
 UNSUPPORTED_GROUPS = frozenset({"rma", "io", "tool", "partitioned", "process"})
-SUPPORTED_ANYWAY = frozenset({"MPI_Comm_disconnect", "MPI_Comm_get_parent"})
+SUPPORTED_ANYWAY = frozenset({"MPI_Comm_disconnect", "MPI_Comm_get_parent", "MPI_File_create_errhandler"})
 UNSUPPORTED_STARTS = ("MPI_Win_", "MPI_File_")
 
 # May be called before MPI_Init and after MPI_Finalize (MPI 5.0, section 11.4.1). Functions that make or
@@ -54,6 +54,7 @@ ANYTIME = frozenset(
         "MPI_Session_call_errhandler",
         "MPI_Session_create_errhandler",
         "MPI_Comm_create_errhandler",
+        "MPI_File_create_errhandler",
         "MPI_Errhandler_free",
         "MPI_Error_class",
         "MPI_Error_string",

@@ -171,10 +171,10 @@ inline int check_pointer(const char *argument, const void *pointer, int error_cl
 
 /// An error handler for a session, or a communicator, that is about to be made.
 inline int check_fits_sessions(const char *argument, const Errhandler &errhandler) {
-    return errhandler.fits_sessions() ? MPI_SUCCESS : wrong_errhandler(argument, "sessions");
+    return errhandler.fits(Mark::session) ? MPI_SUCCESS : wrong_errhandler(argument, "sessions");
 }
 inline int check_fits_communicators(const char *argument, const Errhandler &errhandler) {
-    return errhandler.fits_communicators() ? MPI_SUCCESS : wrong_errhandler(argument, "communicators");
+    return errhandler.fits(Mark::communicator) ? MPI_SUCCESS : wrong_errhandler(argument, "communicators");
 }
 
 /// An array may be null where it is empty.

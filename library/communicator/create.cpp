@@ -175,7 +175,7 @@ int Comm_create_from_group(Group &group, const char *stringtag, Info *info, Errh
     Communicator *made = nullptr;
     if (int code = make_of_group(group, std::string("from group ") + stringtag, made); code != MPI_SUCCESS) return code;
     set_hints(*made, info);
-    replace_errhandler(*made, errhandler);
+    replace_errhandler(made->errhandler, errhandler);
     made->session = group.session();
     *newcomm = made->handle();
     return MPI_SUCCESS;

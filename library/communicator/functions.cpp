@@ -6,6 +6,7 @@
 #include "communicator/intercommunicator.h"
 #include "communicator/new_communicator.h"
 #include "core/attribute.h"
+#include "core/errhandler.h"
 #include "core/error.h"
 #include "core/hints.h"
 
@@ -50,7 +51,7 @@ ContextAllocation *begin_duplicate(Communicator &original, Communicator &made) {
 /// a callback that copies attributes returned: the agreement takes place nevertheless, as all others wait for it.
 Communicator *make_duplicate(Communicator &original, Info *info, int &code) {
     Communicator *made = Communicator::make_unsettled(original.local(), original.remote());
-    replace_errhandler(*made, *original.errhandler);
+    replace_errhandler(made->errhandler, *original.errhandler);
     made->session = original.session;
     if (original.topology) made->topology = std::make_unique<Topology>(*original.topology);
     set_hints(*made, info);

@@ -284,7 +284,7 @@ int Intercomm_create_from_groups(Group &local_group, int local_leader, MPI_Group
     if (int code = make_intercommunicator(local_group, LeaderExchange::of(words), made); code != MPI_SUCCESS)
         return code;
     set_hints(*made, info);
-    replace_errhandler(*made, errhandler);
+    replace_errhandler(made->errhandler, errhandler);
     made->session = local_group.session();
     *newintercomm = made->handle();
     return MPI_SUCCESS;

@@ -6,16 +6,10 @@
 
 namespace volley {
 
-void replace_errhandler(Communicator &communicator, Errhandler &errhandler) {
-    errhandler.retain();
-    Errhandler::release(*communicator.errhandler);
-    communicator.errhandler = &errhandler;
-}
-
 MPI_Comm hand_out(const Communicator &parent, Communicator *made, const Info *hints) {
     if (!made) return MPI_COMM_NULL;
     set_hints(*made, hints);
-    replace_errhandler(*made, *parent.errhandler);
+    replace_errhandler(made->errhandler, *parent.errhandler);
     made->session = parent.session;
     return made->handle();
 }

@@ -6,9 +6,6 @@
 
 namespace volley {
 
-/// Replaces the communicator's error handler.
-void replace_errhandler(Communicator &communicator, Errhandler &errhandler);
-
 /// Returns the user's handle of a communicator made from `parent`, after it has inherited the parent's error handler
 /// and session. MPI_COMM_NULL if `made` is nullptr: this process is not in the new communicator.
 MPI_Comm hand_out(const Communicator &parent, Communicator *made, const Info *hints = nullptr);

@@ -26,6 +26,7 @@ class Errhandler;
 class Info;
 struct CollectiveArea;
 struct CommunicatorEntry;
+struct ErrorTarget;
 struct Hierarchy;
 struct MatchQueues;
 
@@ -116,6 +117,7 @@ class Communicator final : public Object {
 
     // Owned by the layers named; nullptr where unused.
     Errhandler *errhandler = nullptr;           ///< never nullptr after make(); core/errhandler.h
+    ErrorTarget *error_target = nullptr;        ///< of the file or window whose hidden communicator this is
     Attributes *attributes = nullptr;           ///< core/attribute.h
     Info *info = nullptr;                       ///< core/info.h: hints
     std::unique_ptr<Topology> topology;         ///< core/topology.cpp

@@ -43,13 +43,24 @@ std::string describe(const Communicator &communicator) {
            std::to_string(communicator.size()) + " ranks";
 }
 
+void *null_handle(Mark target) {
+    switch (target) {
+    case Mark::session:
+        return MPI_SESSION_NULL;
+    case Mark::file:
+        return MPI_FILE_NULL;
+    case Mark::window:
+        return MPI_WIN_NULL;
+    default:
+        return MPI_COMM_NULL;
+    }
+}
+
 } // namespace
 
 Errhandler::Errhandler(MPI_Errhandler predefined) : Object(kind), predefined_(predefined) {}
 
-Errhandler::Errhandler(MPI_Comm_errhandler_function *function) : Object(kind), communicator_function_(function) {}
-
-Errhandler::Errhandler(MPI_Session_errhandler_function *function) : Object(kind), session_function_(function) {}
+Errhandler::Errhandler(Mark target, Callback function) : Object(kind), target_(target), function_(function) {}
 
 Errhandler &Errhandler::errors_are_fatal() {
     static Errhandler *const handler = pool.make(MPI_ERRORS_ARE_FATAL);
@@ -66,12 +77,8 @@ Errhandler &Errhandler::errors_return() {
     return *handler;
 }
 
-Errhandler *Errhandler::make(MPI_Comm_errhandler_function *function) {
-    return pool.make(function);
-}
-
-Errhandler *Errhandler::make(MPI_Session_errhandler_function *function) {
-    return pool.make(function);
+Errhandler *Errhandler::make(Mark target, Callback function) {
+    return pool.make(target, function);
 }
 
 Errhandler *Errhandler::from_handle(MPI_Errhandler handle) {
@@ -90,37 +97,48 @@ void Errhandler::release(Errhandler &errhandler) {
     if (static_cast<Object &>(errhandler).release()) pool.destroy(&errhandler);
 }
 
-template <class Function, class Handle> void Errhandler::call_user(Function *function, Handle handle, int code) {
+void Errhandler::call_user(void *handle, int code) {
+    // All handles are pointers.
     if (caller_ != nullptr)
-        caller_(reinterpret_cast<Callback>(function), &handle, code);
+        caller_(function_, &handle, code);
     else
-        function(&handle, &code);
+        reinterpret_cast<void (*)(void **, int *, ...)>(function_)(&handle, &code);
 }
 
 void Errhandler::call(Communicator &communicator, int code) {
     if (predefined_ == MPI_ERRORS_RETURN) return;
     if (predefined_ != nullptr) end_job(describe(communicator), code);
-    call_user(communicator_function_, communicator.handle(), code);
+    call_user(communicator.handle(), code);
 }
 
 void Errhandler::call(Session &session, int code) {
     if (predefined_ == MPI_ERRORS_RETURN) return;
     if (predefined_ != nullptr) end_job("a session", code);
-    call_user(session_function_, session.handle(), code);
+    call_user(session.handle(), code);
+}
+
+void Errhandler::call(const ErrorTarget &target, int code) {
+    if (predefined_ == MPI_ERRORS_RETURN) return;
+    if (predefined_ != nullptr) end_job(target.name, code);
+    call_user(target.handle, code);
 }
 
 void Errhandler::call(int code) {
     if (predefined_ == MPI_ERRORS_RETURN) return;
     if (predefined_ != nullptr) end_job("", code);
-    if (communicator_function_ != nullptr)
-        call_user(communicator_function_, MPI_COMM_NULL, code);
-    else
-        call_user(session_function_, MPI_SESSION_NULL, code);
+    call_user(null_handle(target_), code);
+}
+
+void replace_errhandler(Errhandler *&place, Errhandler &errhandler) {
+    errhandler.retain();
+    Errhandler::release(*place);
+    place = &errhandler;
 }
 
 int raise(Communicator *communicator, int code) {
     if (communicator == nullptr && engine.phase == Phase::initialised) communicator = &Communicator::self();
     if (communicator == nullptr) end_job("", code);
+    if (communicator->error_target != nullptr) return raise(*communicator->error_target, code);
     // The handler may free the communicator and set another handler.
     Errhandler &errhandler = *communicator->errhandler;
     communicator->retain();
@@ -136,6 +154,15 @@ int raise(Session &session, int code) {
     errhandler.retain();
     errhandler.call(session, code);
     Errhandler::release(errhandler);
+    return code;
+}
+
+int raise(ErrorTarget &target, int code) {
+    // The handler may close the file, or free the window, and set another handler.
+    const ErrorTarget raised = target;
+    raised.errhandler->retain();
+    raised.errhandler->call(raised, code);
+    Errhandler::release(*raised.errhandler);
     return code;
 }
 

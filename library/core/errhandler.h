@@ -7,10 +7,29 @@
 
 #include <mpi.h>
 
+#include <string>
+
 namespace volley {
 
 class Communicator;
+class Errhandler;
 class Session;
+
+/// The kind of object that a function of an error handler is for, by the handle it gets.
+template <class Handle> inline constexpr Mark errhandler_target = Mark::none;
+template <> inline constexpr Mark errhandler_target<MPI_Comm> = Mark::communicator;
+template <> inline constexpr Mark errhandler_target<MPI_Session> = Mark::session;
+template <> inline constexpr Mark errhandler_target<MPI_File> = Mark::file;
+template <> inline constexpr Mark errhandler_target<MPI_Win> = Mark::window;
+
+/// What failures of a file or a window are raised on. A hidden communicator, whose messages are the object's, points
+/// to it.
+struct ErrorTarget {
+    Mark kind;
+    void *handle;           ///< the program's
+    std::string name;       ///< for people: "the file 'results'"
+    Errhandler *errhandler; ///< never nullptr; the target has a reference
+};
 
 class Errhandler final : public Object {
   public:
@@ -21,19 +40,18 @@ class Errhandler final : public Object {
     static Errhandler &errors_abort();
     static Errhandler &errors_return();
 
-    static Errhandler *make(MPI_Comm_errhandler_function *function);
-    static Errhandler *make(MPI_Session_errhandler_function *function);
+    template <class Handle> static Errhandler *make(void (*function)(Handle *handle, int *code, ...)) {
+        static_assert(errhandler_target<Handle> != Mark::none);
+        return make(errhandler_target<Handle>, reinterpret_cast<Callback>(function));
+    }
 
     /// nullptr for MPI_ERRHANDLER_NULL and for what is no error handler.
     static Errhandler *from_handle(MPI_Errhandler handle);
     MPI_Errhandler handle();
 
     /// What it may be attached to; the predefined ones to anything.
-    bool fits_communicators() const {
-        return predefined_ != nullptr || communicator_function_ != nullptr;
-    }
-    bool fits_sessions() const {
-        return predefined_ != nullptr || session_function_ != nullptr;
+    bool fits(Mark target) const {
+        return predefined_ != nullptr || target_ == target;
     }
     bool is_predefined() const {
         return predefined_ != nullptr;
@@ -50,28 +68,33 @@ class Errhandler final : public Object {
     /// Lets the handler deal with the failure; returns only if the handler does.
     void call(Communicator &communicator, int code);
     void call(Session &session, int code);
-    /// The same where there is neither: a user's function is told MPI_COMM_NULL or MPI_SESSION_NULL.
+    void call(const ErrorTarget &target, int code);
+    /// The same where there is no object: a user's function is told the null handle of its kind.
     void call(int code);
 
   private:
     friend class Pool<Errhandler>;
     explicit Errhandler(MPI_Errhandler predefined);
-    explicit Errhandler(MPI_Comm_errhandler_function *function);
-    explicit Errhandler(MPI_Session_errhandler_function *function);
+    Errhandler(Mark target, Callback function);
     ~Errhandler() = default;
 
-    template <class Function, class Handle> void call_user(Function *function, Handle handle, int code);
+    static Errhandler *make(Mark target, Callback function);
+    void call_user(void *handle, int code);
 
     MPI_Errhandler predefined_ = nullptr; ///< its handle
-    MPI_Comm_errhandler_function *communicator_function_ = nullptr;
-    MPI_Session_errhandler_function *session_function_ = nullptr;
+    Mark target_ = Mark::none;
+    Callback function_ = nullptr; ///< for a handle of `target_`
     ErrhandlerCaller caller_ = nullptr; ///< of the function, if that is not to be called with our handles
 };
 
-/// Calls the error handler of the communicator. Without one, that of MPI_COMM_SELF; before MPI_Init and after
+/// Another error handler for an object.
+void replace_errhandler(Errhandler *&place, Errhandler &errhandler);
+
+/// Calls the error handler of the communicator, or of the file or window it belongs to. Without one, that of MPI_COMM_SELF; before MPI_Init and after
 /// MPI_Finalize MPI_ERRORS_ARE_FATAL, the initial error handler. Returns `code`, if it returns.
 [[gnu::cold]] int raise(Communicator *communicator, int code);
 [[gnu::cold]] int raise(Session &session, int code);
+[[gnu::cold]] int raise(ErrorTarget &target, int code);
 [[gnu::cold]] int raise(Errhandler &errhandler, int code);
 
 } // namespace volley

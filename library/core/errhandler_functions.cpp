@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// MPI_Comm_..._errhandler, MPI_Session_..._errhandler, MPI_Errhandler_free (MPI 5.0, section 9.3).
+/// MPI_Comm_..._errhandler, MPI_Session_..._errhandler, MPI_Errhandler_free, and making those of files and windows (MPI 5.0, section 9.3).
 #include "core/communicator.h"
 #include "core/errhandler.h"
 #include "core/error.h"
@@ -15,13 +15,6 @@ template <class Function> int create(const char *argument, Function *function, M
     return MPI_SUCCESS;
 }
 
-/// An error handler of a communicator or session is replaced.
-void exchange(Errhandler *&place, Errhandler &errhandler) {
-    errhandler.retain();
-    Errhandler::release(*place);
-    place = &errhandler;
-}
-
 int wrong_kind(const char *wanted) {
     return fail(MPI_ERR_ARG, "errhandler was made for another kind of object, but must be one for a %s", wanted);
 }
@@ -33,8 +26,8 @@ int mpi::Comm_create_errhandler(MPI_Comm_errhandler_function *comm_errhandler_fn
 }
 
 int mpi::Comm_set_errhandler(Communicator &comm, Errhandler &errhandler) {
-    if (!errhandler.fits_communicators()) return wrong_kind("communicator");
-    exchange(comm.errhandler, errhandler);
+    if (!errhandler.fits(Mark::communicator)) return wrong_kind("communicator");
+    replace_errhandler(comm.errhandler, errhandler);
     return MPI_SUCCESS;
 }
 
@@ -55,8 +48,8 @@ int mpi::Session_create_errhandler(MPI_Session_errhandler_function *session_errh
 }
 
 int mpi::Session_set_errhandler(Session &session, Errhandler &errhandler) {
-    if (!errhandler.fits_sessions()) return wrong_kind("session");
-    exchange(session.errhandler, errhandler);
+    if (!errhandler.fits(Mark::session)) return wrong_kind("session");
+    replace_errhandler(session.errhandler, errhandler);
     return MPI_SUCCESS;
 }
 
@@ -69,6 +62,10 @@ int mpi::Session_get_errhandler(Session &session, MPI_Errhandler *errhandler) {
 int mpi::Session_call_errhandler(Session &session, int errorcode) {
     raise(session, errorcode);
     return MPI_SUCCESS;
+}
+
+int mpi::File_create_errhandler(MPI_File_errhandler_function *file_errhandler_fn, MPI_Errhandler *errhandler) {
+    return create("file_errhandler_fn", file_errhandler_fn, errhandler);
 }
 
 int mpi::Errhandler_free(MPI_Errhandler *errhandler) {

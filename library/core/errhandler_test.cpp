@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/errhandler.h"
 
+#include "core/communicator.h"
 #include "core/error.h"
 #include "core/test_job.h"
 
@@ -26,6 +27,12 @@ void note(MPI_Comm *communicator, int *code, ...) {
 void free_itself(MPI_Comm *communicator, int *, ...) {
     MPI_Comm_set_errhandler(*communicator, MPI_ERRORS_RETURN);
     seen.calls++;
+}
+
+void *seen_file;
+
+void note_file(MPI_File *file, int *, ...) {
+    seen_file = *file;
 }
 
 void ignore(MPI_Session *, int *, ...) {}
@@ -90,6 +97,21 @@ TEST_F(ErrhandlerTest, KindsAreTold) {
     MPI_Session_create_errhandler(ignore, &errhandler);
     EXPECT_EQ(class_of(MPI_Comm_set_errhandler(MPI_COMM_WORLD, errhandler)), MPI_ERR_ARG);
     EXPECT_EQ(class_of(MPI_Comm_create_errhandler(nullptr, &errhandler)), MPI_ERR_ARG);
+    MPI_Errhandler_free(&errhandler);
+}
+
+TEST_F(ErrhandlerTest, FailuresOfAHiddenCommunicatorAreThoseOfItsFile) {
+    MPI_Errhandler errhandler;
+    ASSERT_EQ(MPI_File_create_errhandler(note_file, &errhandler), MPI_SUCCESS);
+    EXPECT_EQ(class_of(MPI_Comm_set_errhandler(MPI_COMM_WORLD, errhandler)), MPI_ERR_ARG);
+    int file;
+    ErrorTarget target{Mark::file, &file, "the file 'a'", Errhandler::from_handle(errhandler)};
+    Communicator &hidden = Communicator::world();
+    hidden.error_target = &target;
+    seen_file = nullptr;
+    EXPECT_EQ(raise(&hidden, MPI_ERR_IO), MPI_ERR_IO);
+    EXPECT_EQ(seen_file, static_cast<void *>(&file));
+    hidden.error_target = nullptr;
     MPI_Errhandler_free(&errhandler);
 }
 

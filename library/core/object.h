@@ -28,6 +28,8 @@ enum class Mark : std::uint32_t {
     information = 0x6f666e49,
     errhandler = 0x68727245,
     session = 0x73736553,
+    file = 0x656c6946,
+    window = 0x646e6957,
 };
 
 /// Handles below this address are not objects but numbers of the ABI's table.

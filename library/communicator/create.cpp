@@ -78,12 +78,15 @@ bool is_on_several_nodes(const Communicator &comm) {
            std::ranges::any_of(comm.peer_group().processes(), is_elsewhere);
 }
 
+/// The one resource of the hardware by which communicators are split (MPI 5.0, section 7.4.2).
+constexpr const char *shared_memory_resource = "mpi_shared_memory";
+
 /// Which part of a split by `split_type` this process is in; MPI_UNDEFINED for none.
 int color_of_type(const Communicator &comm, int split_type, const Info *info, int &color) {
     auto value = [&](const char *key) { return info ? info->find(key) : nullptr; };
     const std::string *resource = value("mpi_hw_resource_type");
     const int own_node = processes[node.rank].node;
-    bool wants_shared_memory = resource && *resource == "mpi_shared_memory";
+    bool wants_shared_memory = resource && *resource == shared_memory_resource;
     color = MPI_UNDEFINED;
     switch (split_type) {
     case MPI_COMM_TYPE_SHARED:
@@ -198,6 +201,9 @@ int Comm_split_type(Communicator &comm, int split_type, int key, Info *info, MPI
     Communicator *made = nullptr;
     if (int code = split(comm, color, key, made); code != MPI_SUCCESS) return code;
     *newcomm = hand_out(comm, made, info);
+    // The caller learns by which resource the split was made.
+    if (made && info && split_type == MPI_COMM_TYPE_HW_UNGUIDED)
+        info->set("mpi_hw_resource_type", shared_memory_resource);
     return MPI_SUCCESS;
 }
 

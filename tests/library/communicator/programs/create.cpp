@@ -64,8 +64,15 @@ void test_split_type() {
     MPI_Comm_split_type(made, MPI_COMM_TYPE_HW_UNGUIDED, 0, MPI_INFO_NULL, &part);
     CHECK(part == MPI_COMM_NULL); // below the node no level is told apart
     MPI_Comm_free(&made);
-    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_HW_UNGUIDED, 0, MPI_INFO_NULL, &made);
+    MPI_Info resource = MPI_INFO_NULL;
+    MPI_Info_create(&resource);
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_HW_UNGUIDED, 0, resource, &made);
     CHECK((made == MPI_COMM_NULL) == (node.size_of_node() == size));
+    char kind[MPI_MAX_INFO_VAL + 1];
+    int length = sizeof kind, is_set = 0;
+    MPI_Info_get_string(resource, "mpi_hw_resource_type", &length, kind, &is_set);
+    CHECK((is_set != 0) == (made != MPI_COMM_NULL) && (!is_set || std::strcmp(kind, "mpi_shared_memory") == 0));
+    MPI_Info_free(&resource);
     if (made != MPI_COMM_NULL) {
         CHECK(size_of(made) == node.size_of_node());
         check_ring(made);

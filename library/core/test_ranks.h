@@ -40,6 +40,7 @@ class RankTest : public testing::Test {
         MPI_Session session;
         MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ABORT, &session); // it does not wait for the others
         node.shared->joined = static_cast<std::uint32_t>(ranks);
+        for (int rank = 0; rank < ranks; rank++) processes[rank].record->space = 1;
         MPI_Init(nullptr, nullptr);
         body();
     }

@@ -17,8 +17,8 @@
 ///     ---- light fence ----            ---- heavy fence (wait/sleep.h) ----
 ///     am I still the owner?            if inside: wait until it leaves or takes the lock
 ///
-/// lock.pml models this protocol; lock_test.cpp and abi/call_test.cpp stress it. Where the kernel has no heavy fence, there are no
-/// owners.
+/// lock.pml models this protocol; lock_test.cpp and abi/call_test.cpp stress it. Where the kernel has no heavy fence,
+/// there are no owners.
 #pragma once
 
 #include <atomic>

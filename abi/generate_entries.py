@@ -30,13 +30,14 @@ FILES: Mapping[str, tuple[str, ...]] = {
     "entries_messages": ("point_to_point", "buffer", "request", "status"),
     "entries_collectives": ("collective", "neighbourhood", "operation"),
     "entries_communicators": ("communicator", "topology", "process", "attribute", "session", "group"),
+    "entries_windows": ("rma",),
     "entries_objects": ("environment", "datatype", "info", "error", "conversion", "abi"),
 }
 
-# Not offered: these groups but for the functions named, and what has windows or files in its name.
-UNSUPPORTED_GROUPS = frozenset({"rma", "io", "tool", "partitioned", "process"})
+# Not offered: these groups but for the functions named, and what has files in its name.
+UNSUPPORTED_GROUPS = frozenset({"io", "tool", "partitioned", "process"})
 SUPPORTED_ANYWAY = frozenset({"MPI_Comm_disconnect", "MPI_Comm_get_parent", "MPI_File_create_errhandler"})
-UNSUPPORTED_STARTS = ("MPI_Win_", "MPI_File_")
+UNSUPPORTED_STARTS = ("MPI_File_",)
 
 # May be called before MPI_Init and after MPI_Finalize (MPI 5.0, section 11.4.1). Functions that make or
 # free error handlers need nothing of the job, so all of them are here, not only those the standard names.
@@ -55,6 +56,7 @@ ANYTIME = frozenset(
         "MPI_Session_create_errhandler",
         "MPI_Comm_create_errhandler",
         "MPI_File_create_errhandler",
+        "MPI_Win_create_errhandler",
         "MPI_Errhandler_free",
         "MPI_Error_class",
         "MPI_Error_string",
@@ -83,7 +85,19 @@ LOCK_FREE = frozenset(
 # Arguments reach these as C passes them: they are significant only in some ranks.
 UNDECODED = frozenset({("MPI_Intercomm_create", "peer_comm"), ("MPI_Intercomm_create_from_groups", "remote_group")})
 # The null handle has a meaning: implementations get a pointer, nullptr for it.
-NULLABLE = frozenset({("MPI_Comm_get_name", "comm"), ("MPI_Type_get_name", "datatype")})
+NULLABLE = frozenset(
+    {
+        ("MPI_Comm_get_name", "comm"),
+        ("MPI_Type_get_name", "datatype"),
+        ("MPI_Win_get_name", "win"),
+        # With MPI_NO_OP nothing is said of the origin's data.
+        *(
+            (f"MPI_{name}{form}", "origin_datatype")
+            for name in ("Get_accumulate", "Rget_accumulate")
+            for form in ("", "_c")
+        ),
+    }
+)
 # Pointers to outputs that may be null.
 NULL_ALLOWED = frozenset(
     {
@@ -135,6 +149,7 @@ INTRACOMMUNICATOR = frozenset(
         *(f"MPI_{name}" for name in ("Cart_create", "Graph_create", "Cart_map", "Graph_map")),
         *(f"MPI_{name}" for name in ("Dist_graph_create", "Dist_graph_create_adjacent")),
         *(f"MPI_{name}" for name in ("Comm_create_group", "Intercomm_create")),
+        *(f"MPI_Win_{name}" for name in ("allocate", "allocate_shared", "create", "create_dynamic")),
     }
 )
 INTERCOMMUNICATOR = frozenset({"MPI_Comm_remote_size", "MPI_Comm_remote_group", "MPI_Intercomm_merge"})
@@ -148,6 +163,7 @@ OBJECTS: Mapping[str, str] = {
     "MPI_Errhandler": "Errhandler &",
     "MPI_Info": "Info *",
     "MPI_Session": "Session &",
+    "MPI_Win": "Window &",
 }
 # Parameters whose types differ between the forms, as implementations get them.
 WIDE: Mapping[str, str] = {
@@ -162,6 +178,9 @@ WIDE: Mapping[str, str] = {
     # Both are 64 bits wide where this library runs.
     "const MPI_Aint[]": "const Count *",
 }
+
+# The communicator that ranks among the arguments belong to.
+COMMUNICATOR_OF: Mapping[str, str] = {"MPI_Comm": "*{}_object", "MPI_Win": "{}_object->communicator()"}
 
 COLLECTIVE = frozenset({"collective", "neighbourhood"})
 # Groups whose implementations say more about a wrong count than that it is negative, and that have arrays
@@ -340,7 +359,7 @@ class Entry:
     @cached_property
     def _owner(self) -> Parameter | None:
         """The argument whose error handler is asked."""
-        owners = ("MPI_Errhandler",) if self.function.name in OWN_ERRHANDLER else ("MPI_Comm", "MPI_Session")
+        owners = ("MPI_Errhandler",) if self.function.name in OWN_ERRHANDLER else ("MPI_Win", "MPI_Comm", "MPI_Session")
         for type_name in owners:
             for parameter in self.function.parameters:
                 if (self.function.name, parameter.name) in NULLABLE:
@@ -406,7 +425,13 @@ class Entry:
         if self.function.group in COUNTS_CHECKED_INSIDE:
             return frozenset()
         described = (self._described(other) for other in self.function.parameters if other.kind == "datatype")
-        return frozenset(count.name for buffers, count in described if buffers and count)
+        without_buffers = self._is_access
+        return frozenset(count.name for buffers, count in described if (buffers or without_buffers) and count)
+
+    @property
+    def _is_access(self) -> bool:
+        """Whether datatypes also describe memory of a target, for which there is no argument of a buffer's kind."""
+        return self.function.group == "rma"
 
     def _described(self, datatype: Parameter) -> tuple[list[Parameter], Parameter | None]:
         """The buffers that a datatype describes: those since the last datatype, with one count."""
@@ -429,7 +454,7 @@ class Entry:
     def _check_buffers(self, datatype: Parameter) -> Iterator[str]:
         """That there may be so many elements in the buffers it describes."""
         buffers, count = self._described(datatype)
-        if not buffers or not count:
+        if not count or not (buffers or self._is_access) or (self.function.name, datatype.name) in NULLABLE:
             return
         if count.name in self._counts_of_elements:
             yield self._check(f'abi::check_elements("{count.name}", {count.name}, *{datatype.name}_object)')
@@ -451,18 +476,20 @@ class Entry:
 
     def _check_input(self, parameter: Parameter) -> Iterator[str]:
         name, group = parameter.name, self.function.group
-        communicator = f"*{self._owner.name}_object" if self._owner and self._owner.type == "MPI_Comm" else None
+        communicator = None
+        if self._owner and self._owner.type in COMMUNICATOR_OF:
+            communicator = COMMUNICATOR_OF[self._owner.type].format(self._owner.name)
         match parameter.kind:
             case "count" if group not in COUNTS_CHECKED_INSIDE and name not in self._counts_of_elements:
                 error_class = ", MPI_ERR_ARG" if group == "group" else ""
                 yield self._check(f'abi::check_count("{name}", {name}{error_class})')
-            case "bytes" if group not in {"datatype", "abi"}:
+            case "bytes" if group not in {"datatype", "abi", "rma"}:
                 yield self._check(f'abi::check_count("{name}", {name}, MPI_ERR_ARG)')
             case "tag" | "receive_tag" if group != "status":
                 yield self._check(f'abi::check_{parameter.kind}("{name}", {name})')
             case "peer" | "source" if group != "status" and communicator:
                 yield self._check(f'abi::check_{parameter.kind}("{name}", {name}, {communicator})')
-            case "rank" if group == "topology" and communicator:
+            case "rank" if group in {"topology", "rma"} and communicator:
                 yield self._check(f'abi::check_rank("{name}", {name}, {communicator})')
             case "string":
                 # A key has an error class of its own.
@@ -571,6 +598,7 @@ class Group;
 class Info;
 class Operation;
 class Session;
+class Window;
 
 namespace mpi {
 

@@ -18,6 +18,7 @@ LAYERS = [
     ["core"],  # communicator, group, datatype, request, attribute; matching and progress
     ["collective"],  # what all ranks of a communicator do together
     ["communicator"],  # making communicators, which takes collective operations
+    ["window"],  # access to memory of other processes
     ["init"],  # MPI_Init, sessions, and the ends of both
     ["abi"],  # entry points
     ["faces"],  # entry points of other binary interfaces, in libraries of their own

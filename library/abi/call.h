@@ -10,6 +10,7 @@
 #include "core/errhandler.h"
 #include "core/error.h"
 #include "core/session.h"
+#include "core/window.h"
 
 #include <atomic>
 #include <cstdint>
@@ -57,6 +58,11 @@ class Call {
     int finish(Session &session, int code) {
         if (code != MPI_SUCCESS) [[unlikely]]
             return raise(session, code);
+        return code;
+    }
+    int finish(Window &window, int code) {
+        if (code != MPI_SUCCESS) [[unlikely]]
+            return raise(window.errors, code);
         return code;
     }
     /// The same with a given error handler, for functions whose object does not exist yet.

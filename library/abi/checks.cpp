@@ -53,6 +53,10 @@ int bad_session(const char *argument, MPI_Session handle) {
     return bad_handle(MPI_ERR_SESSION, argument, handle, MPI_SESSION_NULL, "MPI_SESSION_NULL", "session");
 }
 
+int bad_window(const char *argument, MPI_Win handle) {
+    return bad_handle(MPI_ERR_WIN, argument, handle, MPI_WIN_NULL, "MPI_WIN_NULL", "window");
+}
+
 int not_committed(const char *argument, const Datatype &datatype) {
     auto name = datatype.name();
     return fail(MPI_ERR_TYPE, "%s is a datatype%s%.*s that is not committed; call MPI_Type_commit first", argument,

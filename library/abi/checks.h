@@ -12,6 +12,7 @@
 #include "core/info.h"
 #include "core/operation.h"
 #include "core/session.h"
+#include "core/window.h"
 
 #include <mpi.h>
 
@@ -27,6 +28,7 @@ namespace volley::abi {
 [[gnu::cold]] int bad_errhandler(const char *argument, MPI_Errhandler handle);
 [[gnu::cold]] int bad_info(const char *argument, MPI_Info handle);
 [[gnu::cold]] int bad_session(const char *argument, MPI_Session handle);
+[[gnu::cold]] int bad_window(const char *argument, MPI_Win handle);
 [[gnu::cold]] int not_committed(const char *argument, const Datatype &datatype);
 [[gnu::cold]] int not_intra(const char *argument, const Communicator &communicator);
 [[gnu::cold]] int not_inter(const char *argument, const Communicator &communicator);
@@ -90,6 +92,18 @@ inline int decode(const char *argument, MPI_Info handle, Info *&object) {
 inline int decode(const char *argument, MPI_Session handle, Session *&object) {
     object = Session::from_handle(handle);
     return object != nullptr ? MPI_SUCCESS : bad_session(argument, handle);
+}
+
+inline int decode(const char *argument, MPI_Win handle, Window *&object) {
+    object = Window::from_handle(handle);
+    if (object == nullptr) [[unlikely]]
+        return bad_window(argument, handle);
+    return MPI_SUCCESS;
+}
+
+inline int decode_or_null(const char *argument, MPI_Win handle, Window *&object) {
+    object = nullptr;
+    return handle == MPI_WIN_NULL ? MPI_SUCCESS : decode(argument, handle, object);
 }
 
 inline int check_info(const char *argument, const Info *info) {

@@ -70,6 +70,7 @@ enum class WaitKind : std::uint32_t {
     /// root of the operation. `world_peer` is the rank that is to publish, or -1: all are to arrive.
     round = 5,
     one_of = 6, ///< one of several requests: CallStatus's alternatives
+    window = 7, ///< `peer`'s part in the synchronisation of a window, whose communicator is `context`
 };
 
 /// One of several requests any of which would end a wait; fields as in CallStatus.

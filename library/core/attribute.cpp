@@ -6,6 +6,7 @@
 #include "core/engine.h"
 #include "core/error.h"
 #include "core/functions.h"
+#include "core/window.h"
 
 #include <algorithm>
 #include <limits>
@@ -87,6 +88,20 @@ struct OfDatatypes {
 
     /// What delete callbacks returned when a datatype went.
     static inline int last_failure = MPI_SUCCESS;
+};
+
+struct OfWindows {
+    using Owner = Window;
+    using Copy = MPI_Win_copy_attr_function;
+    using Delete = MPI_Win_delete_attr_function;
+    static constexpr const char *name = "windows";
+
+    static Attributes *get(Window &owner) {
+        return owner.attributes;
+    }
+    static void put(Window &owner, Attributes *attributes) {
+        owner.attributes = attributes;
+    }
 };
 
 /// The keys of one kind of object, and what is done with attributes under them.
@@ -268,6 +283,7 @@ template <class Kind> class Keyvals {
 
 using CommunicatorKeyvals = Keyvals<OfCommunicators>;
 using DatatypeKeyvals = Keyvals<OfDatatypes>;
+using WindowKeyvals = Keyvals<OfWindows>;
 
 void OfDatatypes::drop(Datatype &datatype) {
     last_failure = DatatypeKeyvals::delete_all(datatype);
@@ -316,6 +332,15 @@ int copy_attributes(Datatype &from, Datatype &to) {
 
 int delete_attributes(Communicator &communicator) {
     return CommunicatorKeyvals::delete_all(communicator);
+}
+
+int delete_attributes(Window &window) {
+    return WindowKeyvals::delete_all(window);
+}
+
+void forget_attributes(Window &window) {
+    delete window.attributes;
+    window.attributes = nullptr;
 }
 
 int release_with_attributes(Datatype &datatype) {
@@ -371,10 +396,54 @@ int mpi::Type_delete_attr(Datatype &datatype, int type_keyval) {
     return DatatypeKeyvals::erase(datatype, "type_keyval", type_keyval);
 }
 
+int mpi::Win_create_keyval(MPI_Win_copy_attr_function *win_copy_attr_fn,
+                           MPI_Win_delete_attr_function *win_delete_attr_fn, int *win_keyval, void *extra_state) {
+    return WindowKeyvals::create(win_copy_attr_fn, win_delete_attr_fn, win_keyval, extra_state);
+}
+
+int mpi::Win_free_keyval(int *win_keyval) {
+    return WindowKeyvals::free("win_keyval", win_keyval);
+}
+
+int mpi::Win_set_attr(Window &win, int win_keyval, void *attribute_val) {
+    return WindowKeyvals::set(win, "win_keyval", win_keyval, attribute_val);
+}
+
+int mpi::Win_get_attr(Window &win, int win_keyval, void *attribute_val, int *flag) {
+    void *value = nullptr;
+    switch (win_keyval) {
+    case MPI_WIN_BASE: // the address itself
+        value = win.predefined.base;
+        break;
+    case MPI_WIN_SIZE:
+        value = &win.predefined.size;
+        break;
+    case MPI_WIN_DISP_UNIT:
+        value = &win.predefined.disp_unit;
+        break;
+    case MPI_WIN_CREATE_FLAVOR:
+        value = &win.predefined.flavor;
+        break;
+    case MPI_WIN_MODEL:
+        value = &win.predefined.model;
+        break;
+    default:
+        return WindowKeyvals::get(win, "win_keyval", win_keyval, attribute_val, flag);
+    }
+    *static_cast<void **>(attribute_val) = value;
+    *flag = 1;
+    return MPI_SUCCESS;
+}
+
+int mpi::Win_delete_attr(Window &win, int win_keyval) {
+    return WindowKeyvals::erase(win, "win_keyval", win_keyval);
+}
+
 void call_keyval_by(int keyval, CopyAttributeCaller copy, DeleteAttributeCaller remove) {
     // Keys of all kinds of objects are numbered in common.
     CommunicatorKeyvals::call_by(keyval, copy, remove);
     DatatypeKeyvals::call_by(keyval, copy, remove);
+    WindowKeyvals::call_by(keyval, copy, remove);
 }
 
 } // namespace volley

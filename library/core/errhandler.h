@@ -83,15 +83,16 @@ class Errhandler final : public Object {
 
     MPI_Errhandler predefined_ = nullptr; ///< its handle
     Mark target_ = Mark::none;
-    Callback function_ = nullptr; ///< for a handle of `target_`
+    Callback function_ = nullptr;       ///< for a handle of `target_`
     ErrhandlerCaller caller_ = nullptr; ///< of the function, if that is not to be called with our handles
 };
 
 /// Another error handler for an object.
 void replace_errhandler(Errhandler *&place, Errhandler &errhandler);
 
-/// Calls the error handler of the communicator, or of the file or window it belongs to. Without one, that of MPI_COMM_SELF; before MPI_Init and after
-/// MPI_Finalize MPI_ERRORS_ARE_FATAL, the initial error handler. Returns `code`, if it returns.
+/// Calls the error handler of the communicator, or of the file or window it belongs to. Without one, that of
+/// MPI_COMM_SELF; before MPI_Init and after MPI_Finalize MPI_ERRORS_ARE_FATAL, the initial error handler. Returns
+/// `code`, if it returns.
 [[gnu::cold]] int raise(Communicator *communicator, int code);
 [[gnu::cold]] int raise(Session &session, int code);
 [[gnu::cold]] int raise(ErrorTarget &target, int code);

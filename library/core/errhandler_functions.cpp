@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// MPI_Comm_..._errhandler, MPI_Session_..._errhandler, MPI_Errhandler_free, and making those of files and windows (MPI 5.0, section 9.3).
+/// MPI_Comm_..._errhandler, MPI_Session_..._errhandler, MPI_Errhandler_free, and making those of files and windows
+/// (MPI 5.0, section 9.3).
 #include "core/communicator.h"
 #include "core/errhandler.h"
 #include "core/error.h"
 #include "core/functions.h"
 #include "core/session.h"
+#include "core/window.h"
 
 namespace volley {
 namespace {
@@ -66,6 +68,27 @@ int mpi::Session_call_errhandler(Session &session, int errorcode) {
 
 int mpi::File_create_errhandler(MPI_File_errhandler_function *file_errhandler_fn, MPI_Errhandler *errhandler) {
     return create("file_errhandler_fn", file_errhandler_fn, errhandler);
+}
+
+int mpi::Win_create_errhandler(MPI_Win_errhandler_function *win_errhandler_fn, MPI_Errhandler *errhandler) {
+    return create("win_errhandler_fn", win_errhandler_fn, errhandler);
+}
+
+int mpi::Win_set_errhandler(Window &win, Errhandler &errhandler) {
+    if (!errhandler.fits(Mark::window)) return wrong_kind("window");
+    replace_errhandler(win.errors.errhandler, errhandler);
+    return MPI_SUCCESS;
+}
+
+int mpi::Win_get_errhandler(Window &win, MPI_Errhandler *errhandler) {
+    win.errors.errhandler->retain();
+    *errhandler = win.errors.errhandler->handle();
+    return MPI_SUCCESS;
+}
+
+int mpi::Win_call_errhandler(Window &win, int errorcode) {
+    raise(win.errors, errorcode);
+    return MPI_SUCCESS;
 }
 
 int mpi::Errhandler_free(MPI_Errhandler *errhandler) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Names of communicators and datatypes (MPI 5.0, section 7.8).
+/// Names of communicators, datatypes and windows (MPI 5.0, section 7.8).
 #include "core/communicator.h"
 #include "core/functions.h"
+#include "core/window.h"
 
 #include <cstring>
 #include <string_view>
@@ -39,6 +40,15 @@ int mpi::Type_set_name(Datatype &datatype, const char *type_name) {
 
 int mpi::Type_get_name(Datatype *datatype, char *type_name, int *resultlen) {
     return give(datatype != nullptr ? datatype->name() : "MPI_DATATYPE_NULL", type_name, resultlen);
+}
+
+int mpi::Win_set_name(Window &win, const char *win_name) {
+    win.set_name(limited(win_name));
+    return MPI_SUCCESS;
+}
+
+int mpi::Win_get_name(Window *win, char *win_name, int *resultlen) {
+    return give(win != nullptr ? win->name() : "MPI_WIN_NULL", win_name, resultlen);
 }
 
 } // namespace volley

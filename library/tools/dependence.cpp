@@ -203,6 +203,24 @@ Dependence something(const Snapshot &snapshot, const RankView &rank) {
     return dependence;
 }
 
+/// In MPI_Win_lock and MPI_Win_lock_all for whoever has locked the peer's memory, else for the peer.
+Dependence window(const Snapshot &snapshot, const RankView &rank) {
+    const WaitView &wait = rank.wait;
+    const std::string name = function_name(rank.function);
+    Dependence dependence;
+    if (name.starts_with("MPI_Win_lock")) {
+        dependence.on = without(snapshot.members(rank, wait.context, true), rank.rank);
+        dependence.what = "for the lock of the window's memory of " + peer_text(wait);
+    } else {
+        if (wait.world_peer >= 0) dependence.on = {wait.world_peer};
+        dependence.what = "until " + peer_text(wait) +
+                          (name == "MPI_Win_start"  ? " posts its memory of the window"
+                           : name == "MPI_Win_wait" ? " completes its accesses to the window"
+                                                    : " has done its part in the window");
+    }
+    return dependence;
+}
+
 } // namespace
 
 std::optional<CollectiveView> collective_of(const RankView &rank) {
@@ -236,6 +254,8 @@ Dependence dependence_of(const Snapshot &snapshot, const RankView &rank) {
         return collective(snapshot, rank);
     case WaitKind::one_of:
         return one_of(snapshot, rank);
+    case WaitKind::window:
+        return window(snapshot, rank);
     case WaitKind::unknown:
         break;
     }

@@ -40,9 +40,6 @@ FACES: Mapping[str, str] = {"mpich": "libmpi.so.12", "openmpi": "libmpi.so.40"}
 
 # What this version of the library does not offer: whole modules of tests, by name.
 MODULES_LEFT_OUT: Mapping[str, str] = {
-    "test_rma": "windows",
-    "test_rma_nb": "windows",
-    "test_win": "windows",
     "test_file": "files",
     "test_io": "files",
     "test_subclass": "opens a file when it is loaded",
@@ -55,23 +52,13 @@ MODULES_LEFT_OUT: Mapping[str, str] = {
 LOCAL_MODULES = ("test_datatype", "test_msgspec", "test_pack", "test_util_dtlib")
 # Single tests, by fnmatch patterns of MODULE.CLASS.METHOD.
 TESTS_LEFT_OUT: Mapping[str, str] = {
-    "test_errhandler.TestErrhandlerWin.*": "windows",
     "test_errhandler.TestErrhandlerFile.*": "files",
-    "test_attributes.TestWinAttr.*": "windows",
-    "test_exceptions.TestExcWin*": "windows",
     "test_exceptions.TestExcFile*": "files",
-    "test_handle.TestHandleWin.*": "windows",
     "test_handle.TestHandleFile.*": "files",
-    "test_msgspec.TestMessageRMA.*": "windows",
-    "test_objmodel.TestObjModel.testSafeFreeCreated": "files and windows",
+    "test_objmodel.TestObjModel.testSafeFreeCreated": "files",
     # Without MPI_Comm_iagree it takes MPI_Iallreduce, which one rank calls before a barrier and the others after it:
     # not in the same order on all ranks, as collectives must be.
     "test_ulfm.*.testIAgree": "collectives in a different order on each rank",
-    "test_util_sync.TestSequential*": "windows",
-    "test_util_sync.TestCounter*": "windows",
-    "test_util_sync.TestMutex*": "windows",
-    "test_util_sync.TestCondition*": "windows",
-    "test_util_sync.TestSemaphore*": "windows",
 }
 
 

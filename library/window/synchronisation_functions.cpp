@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Epochs: fences, post and start, locks, flushes (MPI 5.0, section 12.5).
+///
+/// Operations that go by memory are done when their functions return. So there is nothing to flush, and synchronisation
+/// only has to keep accesses apart.
+#include "core/engine.h"
+#include "core/functions.h"
+#include "window/state.h"
+
+#include <algorithm>
+
+namespace volley {
+namespace {
+
+WindowTarget &target_of(Window &window, int rank) {
+    return state_of(window).targets[static_cast<std::size_t>(rank)];
+}
+
+/// What a wait for another rank's part in the synchronisation publishes.
+WaitingFor about(Window &window, int rank) {
+    return {.peer = rank,
+            .context = window.communicator().context(Traffic::program),
+            .kind = WaitKind::window,
+            .peer_process = target_of(window, rank).process};
+}
+
+int check_assertion(int assertion, int allowed) {
+    if ((assertion & ~allowed) == 0) [[likely]]
+        return MPI_SUCCESS;
+    return fail(MPI_ERR_ASSERT, "assert is %d, which has bits that mean nothing to this function; allowed are %d",
+                assertion, allowed);
+}
+
+[[gnu::cold]] int wrong_epoch(const WindowState &state, const char *reason) {
+    return fail(MPI_ERR_RMA_SYNC, "%s, but %s", epoch_of(state), reason);
+}
+
+/// No epoch but one of fences is open.
+int check_outside(const WindowState &state) {
+    if (!state.is_passive() && !state.starts && !state.posts) [[likely]]
+        return MPI_SUCCESS;
+    return wrong_epoch(state, "such an epoch must have ended before");
+}
+
+int check_locks_allowed(const WindowState &state) {
+    if (state.starts) return wrong_epoch(state, "a rank can be locked only outside of it");
+    if (state.refuses_locks)
+        return fail(MPI_ERR_RMA_SYNC, "the window was made with the hint no_locks, so nothing can be locked in it");
+    return MPI_SUCCESS;
+}
+
+void acquire(Window &window, int rank, bool exclusive) {
+    WindowState &state = state_of(window);
+    WindowPart &part = *target_of(window, rank).part;
+    const std::uint32_t ticket = part.lock.take_ticket();
+    if (!part.lock.admits(ticket, exclusive)) {
+        // Whoever leaves the lock, or enters it shared, looks for waiters afterwards.
+        WindowEntry &entry = part.entry(window.communicator().rank());
+        entry.waits.store(1, std::memory_order_relaxed);
+        part.lock.waiting.fetch_add(1, std::memory_order_seq_cst);
+        engine.wait_until([&] { return part.lock.admits(ticket, exclusive); }, about(window, rank));
+        part.lock.waiting.fetch_sub(1, std::memory_order_relaxed);
+        entry.waits.store(0, std::memory_order_relaxed);
+    }
+    if (exclusive) return;
+    part.lock.enter_shared(ticket);
+    wake_waiters(state, rank);
+}
+
+void lock_target(Window &window, int rank, Held wanted) {
+    WindowTarget &target = target_of(window, rank);
+    if (wanted != Held::unchecked) acquire(window, rank, wanted == Held::exclusive);
+    target.held = wanted;
+    target.open = true;
+}
+
+void unlock_target(Window &window, int rank) {
+    WindowTarget &target = target_of(window, rank);
+    target.open = false;
+    if (target.held == Held::exclusive)
+        target.part->lock.leave_exclusive();
+    else if (target.held == Held::shared)
+        target.part->lock.leave_shared();
+    if (target.held != Held::unchecked) wake_waiters(state_of(window), rank);
+    target.held = Held::nothing;
+}
+
+int check_flush(Window &window, int rank) {
+    if (target_of(window, rank).held != Held::nothing) return MPI_SUCCESS;
+    return fail(MPI_ERR_RMA_SYNC, "rank is %d, which is not locked, as it must be to be flushed", rank);
+}
+
+int check_flush_all(const WindowState &state) {
+    if (state.is_passive()) return MPI_SUCCESS;
+    return wrong_epoch(state, "a flush belongs between MPI_Win_lock or MPI_Win_lock_all and its end");
+}
+
+int find_ranks(const Window &window, const Group &group, std::vector<int> &ranks) {
+    ranks.clear();
+    for (ProcessIndex process : group.processes()) {
+        const int rank = window.communicator().local().member(process);
+        if (rank == MPI_UNDEFINED)
+            return fail(MPI_ERR_GROUP, "group has a process, rank %d in MPI_COMM_WORLD, that is not in the window",
+                        processes.rank_in_job(process));
+        ranks.push_back(rank);
+    }
+    return MPI_SUCCESS;
+}
+
+/// Whether this origin has completed the accesses of the epoch that is open for it.
+bool has_completed(Window &window, int origin) {
+    const std::uint64_t completed = state_of(window).own->entry(origin).completed.load(std::memory_order_acquire);
+    return completed > target_of(window, origin).completes_seen;
+}
+
+void end_exposure(Window &window) {
+    WindowState &state = state_of(window);
+    for (int origin : state.exposed) target_of(window, origin).completes_seen++;
+    state.exposed.clear();
+    state.posts = false;
+}
+
+} // namespace
+
+namespace mpi {
+
+int Win_fence(int assertion, Window &win) {
+    constexpr int allowed = MPI_MODE_NOSTORE | MPI_MODE_NOPUT | MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED;
+    WindowState &state = state_of(win);
+    if (int code = check_assertion(assertion, allowed)) return code;
+    if (int code = check_outside(state)) return code;
+    state.fenced = (assertion & MPI_MODE_NOSUCCEED) == 0;
+    if ((assertion & MPI_MODE_NOPRECEDE) != 0 && !state.fenced) return MPI_SUCCESS; // it keeps nothing apart
+    return Barrier(win.communicator());
+}
+
+int Win_post(Group &group, int assertion, Window &win) {
+    WindowState &state = state_of(win);
+    if (int code = check_assertion(assertion, MPI_MODE_NOCHECK | MPI_MODE_NOSTORE | MPI_MODE_NOPUT)) return code;
+    if (state.posts) return wrong_epoch(state, "MPI_Win_wait must end it first");
+    if (int code = find_ranks(win, group, state.exposed)) return code;
+    state.posts = true;
+    const int own = win.communicator().rank();
+    for (int origin : state.exposed) {
+        target_of(win, origin).part->entry(own).posted.fetch_add(1, std::memory_order_release);
+        node.wake_rank(target_of(win, origin).process);
+    }
+    return MPI_SUCCESS;
+}
+
+int Win_start(Group &group, int assertion, Window &win) {
+    WindowState &state = state_of(win);
+    if (int code = check_assertion(assertion, MPI_MODE_NOCHECK)) return code;
+    if (state.starts) return wrong_epoch(state, "MPI_Win_complete must end it first");
+    if (state.is_passive()) return wrong_epoch(state, "it must be unlocked first");
+    if (int code = find_ranks(win, group, state.started)) return code;
+    for (int rank : state.started) {
+        WindowTarget &target = target_of(win, rank);
+        engine.wait_until(
+            [&] { return state.own->entry(rank).posted.load(std::memory_order_acquire) > target.posts_seen; },
+            about(win, rank));
+        target.posts_seen++;
+        target.open = true;
+    }
+    state.starts = true;
+    return MPI_SUCCESS;
+}
+
+int Win_complete(Window &win) {
+    WindowState &state = state_of(win);
+    if (!state.starts) return wrong_epoch(state, "MPI_Win_complete ends one of MPI_Win_start");
+    const int own = win.communicator().rank();
+    for (int rank : state.started) {
+        WindowTarget &target = target_of(win, rank);
+        target.open = false;
+        target.part->entry(own).completed.fetch_add(1, std::memory_order_release);
+        node.wake_rank(target.process);
+    }
+    state.started.clear();
+    state.starts = false;
+    return MPI_SUCCESS;
+}
+
+int Win_wait(Window &win) {
+    WindowState &state = state_of(win);
+    if (!state.posts) return wrong_epoch(state, "MPI_Win_wait ends one of MPI_Win_post");
+    for (int origin : state.exposed) engine.wait_until([&] { return has_completed(win, origin); }, about(win, origin));
+    end_exposure(win);
+    return MPI_SUCCESS;
+}
+
+int Win_test(Window &win, int *flag) {
+    WindowState &state = state_of(win);
+    if (!state.posts) return wrong_epoch(state, "MPI_Win_test ends one of MPI_Win_post");
+    *flag = engine.poll(
+        [&] { return std::ranges::all_of(state.exposed, [&](int origin) { return has_completed(win, origin); }); });
+    if (*flag) end_exposure(win);
+    return MPI_SUCCESS;
+}
+
+int Win_lock(int lock_type, int rank, int assertion, Window &win) {
+    WindowState &state = state_of(win);
+    if (lock_type != MPI_LOCK_SHARED && lock_type != MPI_LOCK_EXCLUSIVE)
+        return fail(MPI_ERR_LOCKTYPE, "lock_type is %d, but must be MPI_LOCK_SHARED or MPI_LOCK_EXCLUSIVE", lock_type);
+    if (int code = check_assertion(assertion, MPI_MODE_NOCHECK)) return code;
+    if (int code = check_locks_allowed(state)) return code;
+    if (state.locked_all || target_of(win, rank).held != Held::nothing)
+        return fail(MPI_ERR_RMA_SYNC, "rank is %d, which this rank has locked already", rank);
+    const Held checked = lock_type == MPI_LOCK_EXCLUSIVE ? Held::exclusive : Held::shared;
+    lock_target(win, rank, (assertion & MPI_MODE_NOCHECK) != 0 ? Held::unchecked : checked);
+    state.locks++;
+    return MPI_SUCCESS;
+}
+
+int Win_unlock(int rank, Window &win) {
+    WindowState &state = state_of(win);
+    if (state.locked_all || target_of(win, rank).held == Held::nothing)
+        return fail(MPI_ERR_RMA_SYNC, "rank is %d, which MPI_Win_lock has not locked", rank);
+    unlock_target(win, rank);
+    state.locks--;
+    return MPI_SUCCESS;
+}
+
+int Win_lock_all(int assertion, Window &win) {
+    WindowState &state = state_of(win);
+    if (int code = check_assertion(assertion, MPI_MODE_NOCHECK)) return code;
+    if (int code = check_locks_allowed(state)) return code;
+    if (state.is_passive()) return wrong_epoch(state, "it must be unlocked first");
+    const Held wanted = (assertion & MPI_MODE_NOCHECK) != 0 ? Held::unchecked : Held::shared;
+    for (int rank = 0; rank < win.communicator().size(); rank++) lock_target(win, rank, wanted);
+    state.locked_all = true;
+    return MPI_SUCCESS;
+}
+
+int Win_unlock_all(Window &win) {
+    WindowState &state = state_of(win);
+    if (!state.locked_all) return wrong_epoch(state, "MPI_Win_unlock_all ends one of MPI_Win_lock_all");
+    for (int rank = 0; rank < win.communicator().size(); rank++) unlock_target(win, rank);
+    state.locked_all = false;
+    return MPI_SUCCESS;
+}
+
+int Win_flush(int rank, Window &win) {
+    return check_flush(win, rank);
+}
+
+int Win_flush_local(int rank, Window &win) {
+    return check_flush(win, rank);
+}
+
+int Win_flush_all(Window &win) {
+    return check_flush_all(state_of(win));
+}
+
+int Win_flush_local_all(Window &win) {
+    return check_flush_all(state_of(win));
+}
+
+int Win_sync(Window &) {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    engine.progress(); // a loop around it may wait for what another rank does to this one's memory
+    return MPI_SUCCESS;
+}
+
+} // namespace mpi
+} // namespace volley

@@ -22,6 +22,7 @@ LAYERS = [
     ["init"],  # MPI_Init, sessions, and the ends of both
     ["abi"],  # entry points
     ["faces"],  # entry points of other binary interfaces, in libraries of their own
+    ["fortran"],  # entry points that Fortran calls, in a library of their own
 ]
 # Programs beside the library: mpiexec and the tools, which read what ranks publish.
 PROGRAMS = {"launch": {"boot", "wait", "tools", "arena"}, "tools": {"boot", "wait", "arena", "transport"}}

@@ -79,6 +79,15 @@ LENGTHS: Mapping[tuple[str, str], str] = {
 }
 
 
+# Data in one piece, described by a count and a datatype: a section of an array gets a datatype of its own, so that
+# it is never copied. Other collective operations place several pieces in a buffer, or compute: on a copy.
+COPIED_GROUPS = frozenset({"collective", "neighbourhood", "operation"})
+DESCRIBED_ANYWAY = frozenset({"MPI_Bcast", "MPI_Ibcast", "MPI_Bcast_init"})
+# What a call means for the copies of sections that a request has (library/fortran/copies.h).
+USES: Mapping[str, str] = {"MPI_Start": "starts", "MPI_Startall": "starts", "MPI_Request_free": "frees"}
+ASKING = "MPI_Request_get_status"
+
+
 def symbol(name: str) -> str:
     """The name as the linker has it, without the underscore."""
     return name.lower()
@@ -102,6 +111,7 @@ class Entry:
         self.name = name
         self.descriptors = descriptors
         self.plain = binding.name.removesuffix("_c")
+        self.replaced: dict[str, str] = {}  # what is passed for counts and datatypes of sections
 
     @property
     def text(self) -> str:
@@ -122,6 +132,14 @@ class Entry:
             lines.append("return_code(ierror, code)")
         else:
             lines.append(f"return_code(ierror, {call})")
+        if self._copies:
+            persistent = "true" if self.plain.endswith("_init") else "false"
+            kept = ", ".join(f"{name}_" for name in self._copies)
+            lines[-1:] = [
+                f"const int code = {call}",
+                f"request_.keep(code, {persistent}, {kept})",
+                "return_code(ierror, code)",
+            ]
         body = "".join(f"    {line};\n" for line in lines)
         return f"FORTRAN_ENTRY({symbol(self.name)}, ({parameters})) {{\n{body}}}\n"
 
@@ -129,6 +147,32 @@ class Entry:
         """What C's function takes and Fortran does not give."""
         if self.binding.name in {"MPI_Init", "MPI_Init_thread"}:
             text.arguments[:0] = ["nullptr", "nullptr"]
+
+    @property
+    def _is_copied(self) -> bool:
+        """Whether sections are copied."""
+        return self.binding.function.group in COPIED_GROUPS and self.plain not in DESCRIBED_ANYWAY
+
+    @property
+    def _copies(self) -> Sequence[str]:
+        """The buffers whose copies a request keeps."""
+        requests = any(one.handle == "MPI_Request" and one.direction == "out" for one in self.binding.arguments)
+        if not (self.descriptors and self._is_copied and requests):
+            return ()
+        return [one.name for one in self.binding.arguments if one.role == "choice"]
+
+    def _piece(self, argument: Argument) -> tuple[Argument, Argument] | None:
+        """The count and the datatype that say what data a buffer holds, or nothing."""
+        arguments = self.binding.arguments
+        count: Argument | None = None
+        for one in arguments[arguments.index(argument) + 1 :]:
+            if one.role == "choice":
+                return None
+            if one.parameter.kind == "count":
+                count = one
+            if one.parameter.kind == "datatype":
+                return (count, one) if count else None
+        return None
 
     def _add(self, argument: Argument, text: Text) -> None:
         adder = getattr(self, f"_add_{argument.role}")
@@ -150,17 +194,24 @@ class Entry:
         name, handle = argument.name, argument.handle
         constant = "const " if argument.direction == "in" else ""
         text.parameters.append(f"{constant}int *{name}")
-        request = handle == "MPI_Request" and argument.direction == "inout"
-        if argument.is_array:
+        if handle == "MPI_Request" and (argument.direction != "in" or self.plain.startswith(ASKING)):
+            self._add_request(argument, text)
+        elif argument.is_array:
             kind = {"in": "HandlesIn", "inout": "HandlesInOut", "out": "HandlesOut"}[argument.direction]
-            kind = "RequestsInOut" if request else f"{kind}<{handle}>"
-            self._converted(argument, text, kind, self._length(argument))
+            self._converted(argument, text, f"{kind}<{handle}>", self._length(argument))
         elif argument.direction == "in":
-            text.arguments.append(f"to_native<{handle}>(*{name})")
-        elif request:
-            self._converted(argument, text, "RequestInOut")
+            text.arguments.append(self.replaced.get(name, f"to_native<{handle}>(*{name})"))
         else:
             self._converted(argument, text, f"Handle{'Out' if argument.direction == 'out' else 'InOut'}<{handle}>")
+
+    def _add_request(self, argument: Argument, text: Text) -> None:
+        use = f"Use::{USES.get(self.plain, 'completes')}"
+        if argument.is_array:
+            self._converted(argument, text, f"RequestsInOut<{use}>", self._length(argument))
+        elif argument.direction == "inout":
+            self._converted(argument, text, f"RequestInOut<{use}>")
+        else:
+            self._converted(argument, text, "RequestOut" if argument.direction == "out" else "AskedRequest")
 
     def _add_integer(self, argument: Argument, text: Text) -> None:
         name, integer = argument.name, argument.integer
@@ -171,7 +222,7 @@ class Entry:
             return
         text.parameters.append(f"{constant}{integer} *{name}")
         scalar_in = argument.direction == "in" and not argument.is_array
-        text.arguments.append(f"*{name}" if scalar_in else name)
+        text.arguments.append(self.replaced.get(name, f"*{name}" if scalar_in else name))
 
     def _add_index(self, argument: Argument, text: Text) -> None:
         text.parameters.append(f"int *{argument.name}")
@@ -246,7 +297,27 @@ class Entry:
             text.arguments.append(f"buffer_to_c({argument.name})")
 
     def _add_choice(self, argument: Argument, text: Text) -> None:
-        self._add_memory(argument, text)
+        name, piece = argument.name, self._piece(argument)
+        if not self.descriptors:
+            self._add_memory(argument, text)
+        elif self._is_copied or (self.binding.function.group == "datatype" and not piece):
+            text.parameters.append(f"const Descriptor *{name}")
+            self._converted(argument, text, "SectionCopy", "false" if argument.direction == "in" else "true")
+        elif self.binding.function.group == "partitioned":
+            # A partition of a section need not have the form of the next, so there is no datatype for them.
+            text.before.append(f"if (!is_contiguous(*{name})) return return_code(ierror, refuse_section(*comm))")
+            self._add_memory(argument, text)
+        elif piece:
+            count, datatype = piece
+            text.parameters.append(f"const Descriptor *{name}")
+            text.before.append(
+                f"const Section {name}_({name}, *{count.name}, to_native<MPI_Datatype>(*{datatype.name}))"
+            )
+            text.arguments.append(f"{name}_.address()")
+            self.replaced[count.name] = f"{name}_.count<{count.integer}>()"
+            self.replaced[datatype.name] = f"{name}_.datatype()"
+        else:
+            self._add_memory(argument, text)
 
     def _add_pointer(self, argument: Argument, text: Text) -> None:
         name = argument.name
@@ -291,6 +362,6 @@ def entries(bindings: Sequence[Binding], groups: Sequence[str]) -> str:
     members = [one for one in bindings if one.function.group in groups and one.name not in BY_HAND]
     texts = "\n".join(text for binding in members for text in entry_points(binding))
     return (
-        f'{LICENSE}#include "fortran/callbacks.h"\n#include "fortran/entry.h"\n#include "fortran/conversion.h"\n\n'
+        f'{LICENSE}#include "fortran/callbacks.h"\n#include "fortran/copies.h"\n#include "fortran/entry.h"\n\n'
         f"namespace volley::fortran {{\n\n{texts}\n}} // namespace volley::fortran\n"
     )

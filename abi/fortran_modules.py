@@ -201,6 +201,7 @@ def module_mpi(tables: Tables, bindings: Sequence[Binding]) -> str:
     lines = [
         f"{LICENSE}module mpi",
         "  use, intrinsic :: iso_c_binding, only: c_ptr",
+        "  use mpi_f08_types, only: MPI_Status",
         "  implicit none",
         "  private :: c_ptr",
     ]
@@ -224,7 +225,8 @@ def module_mpi(tables: Tables, bindings: Sequence[Binding]) -> str:
             if binding.has_pointer and not binding.detaches:
                 procedures.append(Procedure(binding, f"{name}_cptr", declarations, pointers=True))
             lines += ["", *interface(name, procedures)]
-        lines += ["", *sizeof(prefix, optional=""), "", *synchronise(prefix, "dimension(*)", "")]
+        lines += ["", *sizeof(prefix, optional=""), "", *conversions(prefix, optional="")]
+        lines += ["", *synchronise(prefix, "dimension(*)", "")]
     lines += ["end module mpi"]
     return "\n".join(lines) + "\n"
 
@@ -253,3 +255,18 @@ def synchronise(prefix: str, dimension: str, bind: str) -> Iterator[str]:
         yield "      !DIR$ IGNORE_TKR buf"
     yield f"    end subroutine {specific}"
     yield f"  end interface {name}"
+
+
+def conversions(prefix: str, optional: str) -> Iterator[str]:
+    """Statuses as arrays and as a type."""
+    for name, intents in (("f2f08", ("in", "out")), ("f082f", ("out", "in"))):
+        names = ("f_status", "f08_status") if name == "f2f08" else ("f08_status", "f_status")
+        specific = f"{prefix}MPI_Status_{name}{'_f08' if optional else ''}"
+        yield f"  interface {prefix}MPI_Status_{name}"
+        yield f"    subroutine {specific}({', '.join(names)}, ierror)"
+        yield "      import :: MPI_STATUS_SIZE, MPI_Status"
+        yield f"      integer, intent({intents[0]}) :: f_status(MPI_STATUS_SIZE)"
+        yield f"      type(MPI_Status), intent({intents[1]}) :: f08_status"
+        yield f"      integer{optional}, intent(out) :: ierror"
+        yield f"    end subroutine {specific}"
+        yield f"  end interface {prefix}MPI_Status_{name}"

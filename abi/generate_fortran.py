@@ -5,6 +5,8 @@
 entries_*.cpp        the entry points mpi_x_ (weak) and pmpi_x_ of libvolley_fortran
 mpif.h               constants, for fixed and free form
 mpi.f90              the module mpi
+mpi_f08_types.f90    the types and constants of the module mpi_f08, and its callbacks' interfaces
+mpi_f08.f90          the module mpi_f08
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from fortran_bindings import bindings
 from fortran_constants import header
 from fortran_entries import FILES, entries
 from fortran_modules import module_mpi
+from fortran_modules_f08 import module_f08, module_types
 from tables import Tables, load
 
 
@@ -28,6 +31,8 @@ def texts(tables: Tables) -> Iterator[tuple[str, str]]:
         yield f"{file}.cpp", entries(functions, groups)
     yield "mpif.h", header(tables)
     yield "mpi.f90", module_mpi(tables, functions)
+    yield "mpi_f08_types.f90", module_types(tables)
+    yield "mpi_f08.f90", module_f08(functions)
 
 
 def main() -> int:

@@ -26,12 +26,21 @@ work=$(mktemp -d "$3/compiling.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 options="-O2 -fPIC"
 case $(name "$compiler") in
-GNU*) options="$options -Wno-c-binding-type" ;;
+GNU*)
+    options="$options -Wno-c-binding-type"
+    if [ "$($compiler -dumpversion | cut -d . -f 1)" -lt 12 ]; then
+        echo "$compiler: gfortran before 12 has errors in descriptors: take care with sections and mpi_f08" >&2
+    fi
+    ;;
+*flang*) ;;
+*)
+    echo "$compiler: the descriptors of gfortran and flang are known, those of other compilers are not: mpi_f08 may" \
+        "not work with it" >&2
+    ;;
 esac
 (
     cd "$work"
-    for module in mpi mpi_f08_types mpi_f08; do
-        [ -e "$sources/$module.f90" ] || continue
+    for module in mpi_f08_types mpi mpi_f08; do
         # shellcheck disable=SC2086
         $compiler $options -c "$sources/$module.f90"
     done

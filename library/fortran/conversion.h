@@ -244,14 +244,14 @@ class BufferOut {
     void *buffer_ = nullptr;
 };
 
-using RequestInOut = HandleInOut<MPI_Request>;
-using RequestsInOut = HandlesInOut<MPI_Request>;
-
 // How long arrays are that a communicator says the length of.
 int peers(int comm);
 int sources(int comm);
 int destinations(int comm);
 int dimensions(int comm);
+
+/// The code for a section that a call cannot take.
+int refuse_section(int comm);
 
 /// Before MPI starts: the library learns what Fortran's types are like.
 void tell_about_fortran();

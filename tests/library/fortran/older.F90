@@ -8,19 +8,6 @@
 #define HEADER
 #endif
 
-module checking
-  implicit none
-  integer :: failures = 0
-contains
-  subroutine check(what, holds)
-    character(len=*), intent(in) :: what
-    logical, intent(in) :: holds
-    if (holds) return
-    failures = failures + 1
-    print '(2a)', 'wrong: ', what
-  end subroutine check
-end module checking
-
 module callbacks
   USED
   implicit none

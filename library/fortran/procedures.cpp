@@ -220,6 +220,29 @@ FORTRAN_ENTRY(mpi_sizeof_f08ts, (const Descriptor *x, int *size, int *ierror)) {
     return_code(ierror, MPI_SUCCESS);
 }
 
+// Handles are compared by functions of this library, so that the module needs no code of its own.
+#define COMPARE_HANDLES(kind)                                                                                          \
+    extern "C" [[gnu::visibility("default")]] int volley_fortran_equal_##kind##_(const int *first, const int *second); \
+    int volley_fortran_equal_##kind##_(const int *first, const int *second) {                                          \
+        return logical_to_fortran(*first == *second);                                                                  \
+    }                                                                                                                  \
+    extern "C" [[gnu::visibility("default")]] int volley_fortran_unequal_##kind##_(const int *first,                   \
+                                                                                   const int *second);                 \
+    int volley_fortran_unequal_##kind##_(const int *first, const int *second) {                                        \
+        return logical_to_fortran(*first != *second);                                                                  \
+    }
+COMPARE_HANDLES(comm)
+COMPARE_HANDLES(group)
+COMPARE_HANDLES(datatype)
+COMPARE_HANDLES(op)
+COMPARE_HANDLES(request)
+COMPARE_HANDLES(message)
+COMPARE_HANDLES(info)
+COMPARE_HANDLES(errhandler)
+COMPARE_HANDLES(win)
+COMPARE_HANDLES(file)
+COMPARE_HANDLES(session)
+
 FORTRAN_ENTRY(mpi_f_sync_reg, (void *)) {}
 FORTRAN_ENTRY(mpi_f_sync_reg_f08ts, (const Descriptor *)) {}
 
@@ -234,6 +257,11 @@ FORTRAN_ENTRY(mpi_status_f082f, (const MPI_Status *f08_status, MPI_Status *f_sta
     return_code(ierror, MPI_SUCCESS);
 }
 FORTRAN_ALIAS(mpi_status_f082f, mpi_status_f082f_f08);
+
+int refuse_section(int comm) {
+    return PMPI_Comm_call_errhandler(to_native<MPI_Comm>(comm), MPI_ERR_BUFFER) == MPI_SUCCESS ? MPI_ERR_BUFFER
+                                                                                               : MPI_ERR_OTHER;
+}
 
 int peers(int comm) {
     const auto native = to_native<MPI_Comm>(comm);

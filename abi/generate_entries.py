@@ -32,12 +32,12 @@ FILES: Mapping[str, tuple[str, ...]] = {
     "entries_communicators": ("communicator", "topology", "process", "attribute", "session", "group"),
     "entries_windows": ("rma",),
     "entries_objects": ("environment", "datatype", "info", "error", "conversion", "abi"),
+    "entries_files": ("io",),
 }
 
-# Not offered: these groups but for the functions named, and what has files in its name.
-UNSUPPORTED_GROUPS = frozenset({"io", "tool", "partitioned", "process"})
-SUPPORTED_ANYWAY = frozenset({"MPI_Comm_disconnect", "MPI_Comm_get_parent", "MPI_File_create_errhandler"})
-UNSUPPORTED_STARTS = ("MPI_File_",)
+# Not offered: these groups but for the functions named.
+UNSUPPORTED_GROUPS = frozenset({"tool", "partitioned", "process"})
+SUPPORTED_ANYWAY = frozenset({"MPI_Comm_disconnect", "MPI_Comm_get_parent"})
 
 # May be called before MPI_Init and after MPI_Finalize (MPI 5.0, section 11.4.1). Functions that make or
 # free error handlers need nothing of the job, so all of them are here, not only those the standard names.
@@ -96,6 +96,9 @@ NULLABLE = frozenset(
             for name in ("Get_accumulate", "Rget_accumulate")
             for form in ("", "_c")
         ),
+        ("MPI_File_call_errhandler", "fh"),
+        ("MPI_File_get_errhandler", "file"),
+        ("MPI_File_set_errhandler", "file"),
     }
 )
 # Pointers to outputs that may be null.
@@ -131,7 +134,9 @@ SAME_AS: Mapping[str, str] = {
     "MPI_Type_size_x": "MPI_Type_size",
 }
 # The two forms differ in more than the width of counts: an implementation each.
-TWO_IMPLEMENTATIONS = frozenset({"MPI_Type_get_contents", "MPI_Type_get_envelope", "MPI_Op_create"})
+TWO_IMPLEMENTATIONS = frozenset(
+    {"MPI_Type_get_contents", "MPI_Type_get_envelope", "MPI_Op_create", "MPI_Register_datarep"}
+)
 # Constructors that remember which form was called and cannot tell from an array of counts.
 FORM_MATTERS = frozenset(
     {
@@ -164,6 +169,7 @@ OBJECTS: Mapping[str, str] = {
     "MPI_Info": "Info *",
     "MPI_Session": "Session &",
     "MPI_Win": "Window &",
+    "MPI_File": "File &",
 }
 # Parameters whose types differ between the forms, as implementations get them.
 WIDE: Mapping[str, str] = {
@@ -195,7 +201,12 @@ def is_supported(function: Function) -> bool:
     """Whether this library offers the function."""
     if function.group == "conversion" or function.name in SUPPORTED_ANYWAY:
         return True
-    return function.group not in UNSUPPORTED_GROUPS and not function.name.startswith(UNSUPPORTED_STARTS)
+    return function.group not in UNSUPPORTED_GROUPS
+
+
+def is_of_files(function: Function) -> bool:
+    """Whether its failures go to the error handler of a file, or of MPI_FILE_NULL where there is no file."""
+    return function.group == "io" or (function.name.startswith("MPI_File_") and function.group == "error")
 
 
 def c_type(parameter: Parameter) -> str:
@@ -359,7 +370,11 @@ class Entry:
     @cached_property
     def _owner(self) -> Parameter | None:
         """The argument whose error handler is asked."""
-        owners = ("MPI_Errhandler",) if self.function.name in OWN_ERRHANDLER else ("MPI_Win", "MPI_Comm", "MPI_Session")
+        owners: tuple[str, ...] = ("MPI_Win", "MPI_Comm", "MPI_Session")
+        if self.function.name in OWN_ERRHANDLER:
+            owners = ("MPI_Errhandler",)
+        elif is_of_files(self.function):
+            owners = ("MPI_File",)
         for type_name in owners:
             for parameter in self.function.parameters:
                 if (self.function.name, parameter.name) in NULLABLE:
@@ -370,7 +385,8 @@ class Entry:
 
     def _finish(self, code: str, decoded: bool = True) -> str:
         owner = f"*{self._owner.name}_object, " if self._owner and decoded else ""
-        return f"return call.finish({owner}{code});"
+        finish = "finish_without_file" if is_of_files(self.function) and not owner else "finish"
+        return f"return call.{finish}({owner}{code});"
 
     def _check(self, condition: str, decoded: bool = True) -> str:
         return f"if (int code = {condition}) [[unlikely]] {self._finish('code', decoded)}"
@@ -545,10 +561,7 @@ def unsupported_entry(function: Function, number: int) -> str:
     failure = f'unsupported("{function.name}")'
     communicators = [parameter.name for parameter in function.parameters if parameter.type == "MPI_Comm"]
     used: tuple[str, ...] = ()
-    if function.group == "io" or function.name.startswith("MPI_File_"):
-        # The error handler of MPI_FILE_NULL is MPI_ERRORS_RETURN (MPI 5.0, section 14.7).
-        body.append(f"return {failure};")
-    elif communicators:
+    if communicators:
         name = communicators[0]
         used = (name,)
         body.append("Communicator *object;")
@@ -594,6 +607,7 @@ namespace volley {
 
 class Communicator;
 class Errhandler;
+class File;
 class Group;
 class Info;
 class Operation;

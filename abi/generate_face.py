@@ -139,7 +139,20 @@ REPLACED: Mapping[str, tuple[str, Mapping[str, str]]] = {
             "cancel_fn": "GeneralizedRequest::cancel",
             "extra_state": "generalized",
         },
-    )
+    ),
+    **{
+        f"MPI_Register_datarep{form}": (
+            "auto *representation = new DataRepresentation{read_conversion_fn, write_conversion_fn, "
+            "dtype_file_extent_fn, extra_state};",
+            {
+                "read_conversion_fn": f"read_conversion_fn ? DataRepresentation::read<{count}> : nullptr",
+                "write_conversion_fn": f"write_conversion_fn ? DataRepresentation::write<{count}> : nullptr",
+                "dtype_file_extent_fn": "dtype_file_extent_fn ? DataRepresentation::extent : nullptr",
+                "extra_state": "representation",
+            },
+        )
+        for form, count in (("", "int"), ("_c", "MPI_Count"))
+    },
 }
 # For classes that an interface does not have: the one that programs of that interface expect.
 SUBSTITUTES: Mapping[str, str] = {

@@ -19,6 +19,7 @@ LAYERS = [
     ["collective"],  # what all ranks of a communicator do together
     ["communicator"],  # making communicators, which takes collective operations
     ["window"],  # access to memory of other processes
+    ["file"],  # files, and access to them
     ["init"],  # MPI_Init, sessions, and the ends of both
     ["abi"],  # entry points
     ["faces"],  # entry points of other binary interfaces, in libraries of their own

@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/session.h"
 #include "core/window.h"
+#include "file/file.h"
 
 #include <atomic>
 #include <cstdint>
@@ -64,6 +65,17 @@ class Call {
         if (code != MPI_SUCCESS) [[unlikely]]
             return raise(window.errors, code);
         return code;
+    }
+    int finish(File &file, int code) {
+        if (code != MPI_SUCCESS) [[unlikely]]
+            return raise(file.target, code);
+        return code;
+    }
+    /// Of functions of files: to the error handler of the file that was blamed, or else of MPI_FILE_NULL.
+    int finish_without_file(int code) {
+        if (code == MPI_SUCCESS) [[likely]]
+            return code;
+        return blamed() != nullptr ? raise(blamed(), code) : raise(File::no_file(), code);
     }
     /// The same with a given error handler, for functions whose object does not exist yet.
     int finish(Errhandler &errhandler, int code) {

@@ -57,6 +57,10 @@ int bad_window(const char *argument, MPI_Win handle) {
     return bad_handle(MPI_ERR_WIN, argument, handle, MPI_WIN_NULL, "MPI_WIN_NULL", "window");
 }
 
+int bad_file(const char *argument, MPI_File handle) {
+    return bad_handle(MPI_ERR_FILE, argument, handle, MPI_FILE_NULL, "MPI_FILE_NULL", "file");
+}
+
 int not_committed(const char *argument, const Datatype &datatype) {
     auto name = datatype.name();
     return fail(MPI_ERR_TYPE, "%s is a datatype%s%.*s that is not committed; call MPI_Type_commit first", argument,

@@ -13,6 +13,7 @@
 #include "core/operation.h"
 #include "core/session.h"
 #include "core/window.h"
+#include "file/file.h"
 
 #include <mpi.h>
 
@@ -29,6 +30,7 @@ namespace volley::abi {
 [[gnu::cold]] int bad_info(const char *argument, MPI_Info handle);
 [[gnu::cold]] int bad_session(const char *argument, MPI_Session handle);
 [[gnu::cold]] int bad_window(const char *argument, MPI_Win handle);
+[[gnu::cold]] int bad_file(const char *argument, MPI_File handle);
 [[gnu::cold]] int not_committed(const char *argument, const Datatype &datatype);
 [[gnu::cold]] int not_intra(const char *argument, const Communicator &communicator);
 [[gnu::cold]] int not_inter(const char *argument, const Communicator &communicator);
@@ -104,6 +106,17 @@ inline int decode(const char *argument, MPI_Win handle, Window *&object) {
 inline int decode_or_null(const char *argument, MPI_Win handle, Window *&object) {
     object = nullptr;
     return handle == MPI_WIN_NULL ? MPI_SUCCESS : decode(argument, handle, object);
+}
+
+inline int decode(const char *argument, MPI_File handle, File *&object) {
+    object = File::from_handle(handle);
+    return object != nullptr ? MPI_SUCCESS : bad_file(argument, handle);
+}
+
+/// The null handle becomes nullptr.
+inline int decode_or_null(const char *argument, MPI_File handle, File *&object) {
+    object = nullptr;
+    return handle == MPI_FILE_NULL ? MPI_SUCCESS : decode(argument, handle, object);
 }
 
 inline int check_info(const char *argument, const Info *info) {

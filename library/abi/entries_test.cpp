@@ -225,11 +225,14 @@ TEST_F(EntriesTest, UnsupportedFunctionsSaySo) {
     EXPECT_NE(text_of(code).find("MPI_Open_port"), std::string::npos);
     int provided;
     EXPECT_EQ(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided), MPI_T_ERR_CANNOT_INIT);
+}
+
+TEST_F(EntriesTest, FilesReturnTheirErrors) {
     // Files have MPI_ERRORS_RETURN at first: nothing is fatal.
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
-    MPI_File file;
-    EXPECT_EQ(class_of(MPI_File_open(MPI_COMM_WORLD, "file", MPI_MODE_RDONLY, MPI_INFO_NULL, &file)),
-              MPI_ERR_UNSUPPORTED_OPERATION);
+    MPI_Offset size;
+    EXPECT_EQ(class_of(MPI_File_get_size(MPI_FILE_NULL, &size)), MPI_ERR_FILE);
+    EXPECT_EQ(class_of(MPI_File_delete(nullptr, MPI_INFO_NULL)), MPI_ERR_ARG);
 }
 
 std::uint32_t inside_handler;

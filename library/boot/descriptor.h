@@ -30,6 +30,10 @@ class Descriptor {
         if (number_ >= 0) close(number_);
         number_ = -1;
     }
+    /// The number, which from now on is the caller's to close.
+    [[nodiscard]] int release() {
+        return std::exchange(number_, -1);
+    }
     [[nodiscard]] int get() const {
         return number_;
     }

@@ -34,6 +34,7 @@ void Schedule::Workspace::clear() {
     temporaries.clear();
     for (Datatype *type : kept) type->release();
     kept.clear();
+    work.clear();
     std::size_t wanted = std::min(scratch_wanted, most_scratch_bytes);
     if (wanted > scratch_bytes) {
         scratch.reset(new char[wanted + cache_line]);
@@ -130,6 +131,13 @@ void Schedule::join(const void *a, const void *b, void *out, Count count) {
     workspace_->steps.push_back({Kind::join, Scope::peers, MPI_PROC_NULL, from, {static_cast<char *>(out), 0}, b});
 }
 
+void Schedule::call(std::function<int()> work) {
+    Step step{Kind::call};
+    step.work = workspace_->work.size();
+    workspace_->work.push_back(std::move(work));
+    workspace_->steps.push_back(step);
+}
+
 void Schedule::end_round() {
     auto &steps = workspace_->steps;
     if (steps.empty() || steps.back().kind == Kind::end_of_round) return;
@@ -209,6 +217,12 @@ void Schedule::begin(const Step &step) {
     case Kind::join:
         reduction_->join(step.from.address, step.second, step.to.address, step.from.count);
         break;
+    case Kind::call: {
+        // It may append steps and work, so that neither may be looked at afterwards.
+        std::function<int()> work = workspace_->work[step.work];
+        note(work());
+        break;
+    }
     case Kind::end_of_round:
         break;
     }

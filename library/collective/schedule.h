@@ -17,6 +17,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -56,6 +57,9 @@ class Schedule final : public Request, public ProgressHook {
     /// With the operation of reduce_by(): inout = in op inout; out = a op b.
     void fold(const void *in, void *inout, Count count);
     void join(const void *a, const void *b, void *out, Count count);
+    /// Local work of another layer, which returns an error code. It may append steps, of its own round and of later
+    /// ones: where what is to be done follows from what others have sent.
+    void call(std::function<int()> work);
     void end_round();
 
     void reduce_by(Operation &operation, Datatype &datatype);
@@ -92,7 +96,7 @@ class Schedule final : public Request, public ProgressHook {
   private:
     friend class Pool<Schedule>;
 
-    enum class Kind : std::uint8_t { send, receive, copy, fold, join, end_of_round };
+    enum class Kind : std::uint8_t { send, receive, copy, fold, join, call, end_of_round };
 
     struct Step {
         Kind kind;
@@ -100,6 +104,7 @@ class Schedule final : public Request, public ProgressHook {
         int peer = MPI_PROC_NULL;
         Block from{}, to{};
         const void *second = nullptr; ///< operand of a join
+        std::size_t work = 0;         ///< of a call, among the workspace's
     };
 
     /// Memory that is kept for the next schedule.
@@ -107,6 +112,7 @@ class Schedule final : public Request, public ProgressHook {
         std::vector<Step> steps;
         std::vector<Request *> pending;
         std::vector<Datatype *> kept;
+        std::vector<std::function<int()>> work;
         std::vector<std::unique_ptr<char[]>> temporaries;
         std::unique_ptr<char[]> scratch;
         std::size_t scratch_bytes = 0;

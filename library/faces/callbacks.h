@@ -68,6 +68,42 @@ struct GeneralizedRequest {
     }
 };
 
+/// The extra state of a data representation of files: the program's functions and extra state. It is there for good, as
+/// the representation is.
+struct DataRepresentation {
+    Callback read_function;
+    Callback write_function;
+    Callback extent_function;
+    void *extra_state;
+
+    template <class Count>
+    static int read(void *memory, MPI_Datatype datatype, Count count, void *external, MPI_Offset position,
+                    void *state) {
+        const auto &own = *static_cast<DataRepresentation *>(state);
+        return own.convert(own.read_function, memory, datatype, count, external, position);
+    }
+    template <class Count>
+    static int write(void *memory, MPI_Datatype datatype, Count count, void *external, MPI_Offset position,
+                     void *state) {
+        const auto &own = *static_cast<DataRepresentation *>(state);
+        return own.convert(own.write_function, memory, datatype, count, external, position);
+    }
+    static int extent(MPI_Datatype datatype, MPI_Aint *bytes, void *state) {
+        const auto &own = *static_cast<DataRepresentation *>(state);
+        return code_to_native(reinterpret_cast<int (*)(Face<MPI_Datatype>, MPI_Aint *, void *)>(own.extent_function)(
+            to_face(datatype), bytes, own.extra_state));
+    }
+
+  private:
+    template <class Count>
+    int convert(Callback function, void *memory, MPI_Datatype datatype, Count count, void *external,
+                MPI_Offset position) const {
+        using Conversion = int (*)(void *, Face<MPI_Datatype>, Count, void *, MPI_Offset, void *);
+        return code_to_native(
+            reinterpret_cast<Conversion>(function)(memory, to_face(datatype), count, external, position, extra_state));
+    }
+};
+
 /// What the library gives as the value of a predefined attribute, with the values that the interface has.
 void convert_attribute(int keyval, void *attribute_value);
 

@@ -28,6 +28,10 @@ struct Datatype::Access {
         return datatype.arguments_;
     }
 
+    static Datatype **children(Datatype &datatype) {
+        return datatype.children_;
+    }
+
     /// Retains the child.
     static void set_child(Datatype &datatype, Count index, Datatype &child);
 

@@ -40,9 +40,6 @@ FACES: Mapping[str, str] = {"mpich": "libmpi.so.12", "openmpi": "libmpi.so.40"}
 
 # What this version of the library does not offer: whole modules of tests, by name.
 MODULES_LEFT_OUT: Mapping[str, str] = {
-    "test_file": "files",
-    "test_io": "files",
-    "test_subclass": "opens a file when it is loaded",
     "test_spawn": "starting further processes",
     "test_dynproc": "starting further processes",
     "test_util_pool": "mpi4py.futures starts further processes",
@@ -52,10 +49,6 @@ MODULES_LEFT_OUT: Mapping[str, str] = {
 LOCAL_MODULES = ("test_datatype", "test_msgspec", "test_pack", "test_util_dtlib")
 # Single tests, by fnmatch patterns of MODULE.CLASS.METHOD.
 TESTS_LEFT_OUT: Mapping[str, str] = {
-    "test_errhandler.TestErrhandlerFile.*": "files",
-    "test_exceptions.TestExcFile*": "files",
-    "test_handle.TestHandleFile.*": "files",
-    "test_objmodel.TestObjModel.testSafeFreeCreated": "files",
     # Without MPI_Comm_iagree it takes MPI_Iallreduce, which one rank calls before a barrier and the others after it:
     # not in the same order on all ranks, as collectives must be.
     "test_ulfm.*.testIAgree": "collectives in a different order on each rank",

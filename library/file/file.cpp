@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "file/file.h"
+
+#include "core/error.h"
+#include "file/errors.h"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace volley {
+namespace {
+
+Pool<File> pool;
+
+Datatype &bytes_type() {
+    return *Datatype::from_handle(MPI_BYTE);
+}
+
+} // namespace
+
+FileView::FileView()
+    : etype_(&bytes_type()), filetype_(&bytes_type()), placed_(&bytes_type()),
+      representation_(Representation::find("native")), shown_(0, bytes_type().plan()) {}
+
+FileView::~FileView() {
+    etype_->release();
+    filetype_->release();
+    placed_->release();
+}
+
+int FileView::set(Count displacement, Datatype &etype, Datatype &filetype, const Representation &representation,
+                  bool for_writing) {
+    if (etype.size() == 0) return fail(MPI_ERR_ARG, "etype has no data, and so nothing can be counted in it");
+    if (filetype.size() % etype.size() != 0)
+        return fail(MPI_ERR_ARG, "filetype has %lld bytes, but must be made of etypes, which have %lld",
+                    static_cast<long long>(filetype.size()), static_cast<long long>(etype.size()));
+    Datatype *placed = nullptr;
+    if (int code = representation.in_file(filetype, placed); code != MPI_SUCCESS) return code;
+    Count etype_bytes = 0;
+    int code = representation.file_bytes(etype, etype_bytes);
+    View shown(displacement, placed->plan());
+    bool increasing = shown.is_increasing();
+    if (code == MPI_SUCCESS && (displacement < 0 || (placed->size() > 0 && placed->true_lb() < 0)))
+        code = fail(MPI_ERR_ARG, "the view begins at %lld, but must not begin before the file",
+                    static_cast<long long>(displacement < 0 ? displacement : displacement + placed->true_lb()));
+    if (code == MPI_SUCCESS && !increasing && for_writing)
+        code = fail(MPI_ERR_ARG, "filetype, or two of them after each other, overlaps or has displacements that "
+                                 "decrease, which a file that may be written does not allow");
+    if (code != MPI_SUCCESS) {
+        placed->release();
+        return code;
+    }
+    etype.retain();
+    filetype.retain();
+    std::exchange(etype_, &etype)->release();
+    std::exchange(filetype_, &filetype)->release();
+    std::exchange(placed_, placed)->release();
+    representation_ = &representation;
+    etype_bytes_ = etype_bytes;
+    increasing_ = increasing;
+    shown_ = shown;
+    return MPI_SUCCESS;
+}
+
+File::File(Communicator &among, std::string file_name, int mode)
+    : Object(kind), communicator(among), name(std::move(file_name)), amode(mode),
+      target{Mark::file, handle(), "the file '" + name + "'", no_file().errhandler} {
+    target.errhandler->retain();
+    communicator.error_target = &target;
+    communicator.set_name(name);
+}
+
+File::~File() {
+    communicator.error_target = nullptr;
+    Communicator::release(communicator);
+    Errhandler::release(*target.errhandler);
+}
+
+File *File::make(Communicator &communicator, std::string name, int amode) {
+    return pool.make(communicator, std::move(name), amode);
+}
+
+void File::destroy(File &file) {
+    pool.destroy(&file);
+}
+
+ErrorTarget &File::no_file() {
+    static ErrorTarget target{Mark::file, MPI_FILE_NULL, "", &Errhandler::errors_return()};
+    return target;
+}
+
+int File::size(Count &bytes) const {
+    struct stat about{};
+    if (fstat(descriptor.get(), &about) < 0) return error(errno, "cannot tell its size");
+    bytes = about.st_size;
+    return MPI_SUCCESS;
+}
+
+int File::error(int number, const char *doing) const {
+    return file_error(number, name, doing);
+}
+
+} // namespace volley

@@ -7,6 +7,7 @@ the namespace volley::mpi, which people write; one such function serves the plai
 
 functions.h          declarations of all these functions
 function_names.h     names by the number that a rank publishes in its CallStatus; needs nothing else
+unsupported_functions.h    names of what this library does not offer; needs nothing else
 datatype_names.h     names of predefined datatypes by their handles; needs nothing else
 entries_*.cpp        the entry points MPI_X (weak) and PMPI_X
 unsupported.cpp      entry points of functions this library does not offer: they fail
@@ -639,6 +640,19 @@ def names_header(tables: Tables) -> str:
     )
 
 
+def unsupported_header(tables: Tables) -> str:
+    """The text of unsupported_functions.h."""
+    names = "".join(f'    "{function.name}",\n' for function in tables.functions if not is_supported(function))
+    return (
+        f"{LICENSE}"
+        "/// The functions of MPI that this library does not offer.\n"
+        "#pragma once\n\n#include <string_view>\n\n"
+        "namespace volley {\n\n"
+        f'inline constexpr std::string_view unsupported_functions[] = {{\n    "",\n{names}}};\n\n'
+        "} // namespace volley\n"
+    )
+
+
 def datatype_names_header(tables: Tables) -> str:
     """The text of datatype_names.h."""
     section = next(section for section in tables.sections if section.name == "datatype")
@@ -665,6 +679,7 @@ def texts(tables: Tables) -> Iterator[tuple[str, str]]:
     numbers = {function.name: number for number, function in enumerate(tables.functions, 1)}
     yield "core/functions.h", functions_header(unique)
     yield "boot/function_names.h", names_header(tables)
+    yield "boot/unsupported_functions.h", unsupported_header(tables)
     yield "boot/datatype_names.h", datatype_names_header(tables)
     for file, groups in FILES.items():
         members = [function for function in tables.functions if function.group in groups and is_supported(function)]

@@ -210,6 +210,7 @@ void read_options(Reader &reader, CommandLine &line, Application &application) {
         {"verbose", [&](const std::string &, Reader &) { line.verbose = true; }},
         {"version", [&](const std::string &, Reader &) { line.version = true; }},
         {"settings", [&](const std::string &, Reader &) { line.settings = true; }},
+        {"check", [&](const std::string &, Reader &) { line.check = true; }},
         {"help", [&](const std::string &, Reader &) { line.help = true; }},
         {"h", [&](const std::string &, Reader &) { line.help = true; }},
     };
@@ -254,6 +255,7 @@ CommandLine read_command_line(const std::vector<std::string> &arguments) {
         Application application;
         read_options(reader, line, application);
         if (line.help || line.version || line.settings) return line;
+        if (line.check && reader.done()) return line;
         if (reader.done() || reader.peek() == ":") refuse("no program is named");
         application.program = reader.peek();
         if (application.program.empty()) refuse("the program's name is empty");
@@ -303,6 +305,7 @@ For the whole job:
   -l, --label         start each line of output with its rank
   --timeout SECONDS   end the job after that time, with exit status 124
   --verbose           say for each program how its ranks run, and why
+  --check [PROGRAM]   print as JSON what would be done with it, and end (volley check says it in words)
   --settings          print the settings of ranks (environment variables VOLLEY_*) and their values, and end
   --version, --help
 

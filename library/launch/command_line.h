@@ -42,6 +42,7 @@ struct CommandLine {
     bool verbose = false;
     bool version = false;                ///< print the version and end
     bool settings = false;               ///< print the settings of ranks and end
+    bool check = false;                  ///< look at the program and end
     bool help = false;                   ///< print the help and end
     bool quiet = false;                  ///< say nothing of what was not needed
     int timeout_seconds = 0;             ///< the job ends after them; 0: never

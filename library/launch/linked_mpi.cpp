@@ -2,9 +2,6 @@
 #include "launch/linked_mpi.h"
 
 #include <elf.h>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 
 #include <climits>
 #include <cstdlib>
@@ -13,9 +10,9 @@
 #include <set>
 #include <string_view>
 
-#include "boot/descriptor.h"
 #include "launch/environment.h"
 #include "launch/machine.h"
+#include "launch/mapped_file.h"
 
 namespace volley::launch {
 namespace {
@@ -35,41 +32,6 @@ constexpr KnownMpi known[] = {
     {"libmpich.so.10", "MPICH", "MPICH's mpiexec"},
     {"libmpi.so.0", "LAM", "LAM's mpirun"},
     {"liblam.so.0", "LAM", "LAM's mpirun"},
-};
-
-/// A file in memory, to be read only. Empty if it cannot be.
-class MappedFile {
-  public:
-    explicit MappedFile(const std::string &path) {
-        const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-        struct stat facts = {};
-        if (!file || fstat(file.get(), &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_size <= 0) return;
-        void *got = mmap(nullptr, static_cast<std::size_t>(facts.st_size), PROT_READ, MAP_PRIVATE, file.get(), 0);
-        if (got == MAP_FAILED) return;
-        begin_ = static_cast<const char *>(got);
-        bytes_ = static_cast<std::size_t>(facts.st_size);
-    }
-    MappedFile(const MappedFile &) = delete;
-    MappedFile &operator=(const MappedFile &) = delete;
-    ~MappedFile() {
-        if (begin_ != nullptr) munmap(const_cast<char *>(begin_), bytes_);
-    }
-
-    /// False if it lies outside.
-    template <typename Record> bool read(std::uint64_t offset, Record &record) const {
-        if (offset > bytes_ || bytes_ - offset < sizeof(Record)) return false;
-        std::memcpy(&record, begin_ + offset, sizeof(Record));
-        return true;
-    }
-    /// Empty if it lies outside.
-    [[nodiscard]] std::string text(std::uint64_t offset) const {
-        if (offset >= bytes_) return {};
-        return {begin_ + offset, strnlen(begin_ + offset, bytes_ - offset)};
-    }
-
-  private:
-    const char *begin_ = nullptr;
-    std::size_t bytes_ = 0;
 };
 
 /// What the dynamic section of a file says of others.
@@ -153,7 +115,8 @@ const KnownMpi *find_known(const std::string &library) {
 
 } // namespace
 
-std::vector<LinkedMpi> find_linked_mpis(const std::string &path, const std::vector<std::string> &environment) {
+std::vector<LinkedMpi> find_linked_mpis(const std::string &path, const std::vector<std::string> &environment,
+                                        std::vector<std::string> *looked_at) {
     std::vector<std::string> common;
     add_folders(common, find_variable(environment, "LD_LIBRARY_PATH").value_or(""), "");
     for (const char *folder : {"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/lib",
@@ -169,6 +132,7 @@ std::vector<LinkedMpi> find_linked_mpis(const std::string &path, const std::vect
         const std::string &file = files.front();
         std::optional<Needs> needs = read_needs(file);
         if (!needs) continue;
+        if (looked_at != nullptr) looked_at->push_back(file);
         std::vector<std::string> before_environment = needs->run_path ? std::vector<std::string>() : needs->folders;
         if (file == program) folders_of_program = before_environment;
         before_environment.insert(before_environment.end(), folders_of_program.begin(), folders_of_program.end());

@@ -18,7 +18,9 @@ struct LinkedMpi {
 
 /// Follows the libraries that the program at `path` needs, and those they need, as the dynamic linker would with this
 /// environment, as far as that is cheap to tell (not through the linker's cache). The MPIs among them, this one
-/// included, each once; nothing if the file is no ELF file of this machine.
-std::vector<LinkedMpi> find_linked_mpis(const std::string &path, const std::vector<std::string> &environment);
+/// included, each once; nothing if the file is no ELF file of this machine. `looked_at` gets the files that were read,
+/// the program first.
+std::vector<LinkedMpi> find_linked_mpis(const std::string &path, const std::vector<std::string> &environment,
+                                        std::vector<std::string> *looked_at = nullptr);
 
 } // namespace volley::launch

@@ -10,6 +10,7 @@
 #include "boot/arena.h"
 #include "boot/error.h"
 #include "boot/settings.h"
+#include "launch/check.h"
 #include "launch/command_line.h"
 #include "launch/familiar_options.h"
 #include "launch/hosts/agent.h"
@@ -54,6 +55,10 @@ int main(int count, char **arguments) {
         }
         if (line.version) {
             std::puts("mpiexec (Volley) " VOLLEY_VERSION ", MPI 5.0 standard ABI");
+            return 0;
+        }
+        if (line.check) {
+            std::fputs(check_text(line).c_str(), stdout);
             return 0;
         }
         export_settings(line);

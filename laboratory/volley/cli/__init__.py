@@ -16,9 +16,11 @@ from rich.markup import escape
 
 from volley import __version__
 from volley.cli import (
+    check,
     cluster,
     compare,
     detect,
+    env,
     explain,
     gdb,
     importing,
@@ -55,6 +57,8 @@ for module in (
     limits,
     importing,
     gdb,
+    check,
+    env,
     selftest,
     versions,
 ):

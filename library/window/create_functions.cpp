@@ -8,6 +8,7 @@
 #include "transport/memory.h"
 #include "window/hints.h"
 #include "window/memory.h"
+#include "window/remote.h"
 #include "window/state.h"
 
 #include <algorithm>
@@ -114,14 +115,13 @@ int exchange(Communicator &made, WindowPart *part, const Memory &memory, std::ve
     return placed(told);
 }
 
-/// Finds a rank that this one cannot access.
-int check_targets(const WindowState &state) {
-    auto unreached = std::ranges::find(state.targets, Access::messages, &WindowTarget::access);
-    if (unreached == state.targets.end()) return MPI_SUCCESS;
-    return fail(MPI_ERR_UNSUPPORTED_OPERATION,
-                "rank %d of the window is on another host, or the kernel does not let this one access its memory: this "
-                "version of Volley has windows only among ranks that share memory",
-                static_cast<int>(unreached - state.targets.begin()));
+/// Whether some rank of the window accesses another by messages. An error code.
+int find_messages(Communicator &made, const WindowState &state, bool &any) {
+    std::int64_t found =
+        std::ranges::find(state.targets, Access::messages, &WindowTarget::access) != state.targets.end();
+    int code = allreduce_max(&found, 1, made);
+    any = found != 0;
+    return code;
 }
 
 /// Makes the window of all ranks of `comm`, each with its memory, which the window takes over if it is the library's.
@@ -137,13 +137,8 @@ int make_window(Communicator &comm, int flavor, Info *info, Memory memory, MPI_W
     const bool is_dynamic = flavor == MPI_WIN_FLAVOR_DYNAMIC;
     for (int rank = 0; code == MPI_SUCCESS && rank < made->size(); rank++)
         state->targets.push_back(target_from(*made, rank, told[static_cast<std::size_t>(rank)], is_dynamic));
-    if (code == MPI_SUCCESS) {
-        std::int64_t reached = check_targets(*state) == MPI_SUCCESS ? 1 : 0;
-        code = allreduce_min(&reached, 1, *made);
-        if (code == MPI_SUCCESS && reached == 0) code = check_targets(*state);
-        if (code == MPI_SUCCESS && reached == 0)
-            code = fail(MPI_ERR_UNSUPPORTED_OPERATION, "some ranks of the window do not share memory");
-    }
+    bool by_messages = false;
+    if (code == MPI_SUCCESS) code = find_messages(*made, *state, by_messages);
     if (code != MPI_SUCCESS) {
         delete state;
         if (part != nullptr) arena_release(part, WindowPart::footprint(comm.size()));
@@ -159,6 +154,7 @@ int make_window(Communicator &comm, int flavor, Info *info, Memory memory, MPI_W
     window->predefined.disp_unit = static_cast<int>(own.disp_unit);
     window->predefined.flavor = flavor;
     set_creation_hints(*window, info);
+    if (by_messages) state->remote = std::make_unique<RemoteAccess>(*window);
     *handle = window->handle();
     return MPI_SUCCESS;
 }
@@ -343,6 +339,7 @@ int Win_free(MPI_Win *win) {
         return fail(MPI_ERR_RMA_SYNC, "%s, but the window can be freed only after that", epoch_of(state));
     if (int code = delete_attributes(*window)) return code;
     if (int code = Barrier(window->communicator())) return code;
+    if (state.remote != nullptr) state.remote->close();
     forget_blame();
     *win = MPI_WIN_NULL;
     dispose(*window);

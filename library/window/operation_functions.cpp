@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// MPI_Put, MPI_Get, MPI_Accumulate and their relatives (MPI 5.0, section 12.3).
 ///
-/// What is done by memory is done when the function returns, at the origin and at the target.
+/// What is done by memory is done when the function returns, at the origin and at the target. What is done by messages
+/// has been sent; data that come back come until the epoch ends, or a flush.
 #include "core/functions.h"
 #include "core/point_to_point.h"
 #include "window/accumulate.h"
 #include "window/memory.h"
+#include "window/remote.h"
 #include "window/state.h"
 
 #include <cstring>
@@ -99,11 +101,18 @@ int put(const TypedBuffer &source, Count bytes, int rank, MPI_Aint disp, Count c
         std::memmove(contiguous_begin(place.data), contiguous_begin(source), static_cast<std::size_t>(bytes));
         return MPI_SUCCESS;
     }
+    if (place.target->access == Access::messages) {
+        state_of(window).remote->put(rank, place.data, source, bytes);
+        return MPI_SUCCESS;
+    }
     return copy_to_target(*place.target, place.data, source, bytes);
 }
 
-int get(const TypedBuffer &destination, Count bytes, int rank, MPI_Aint disp, Count count, Datatype &datatype,
-        Window &window) {
+/// The request stays nullptr if the data are there at the end.
+int get(const ResultBuffer &result, int rank, MPI_Aint disp, Count count, Datatype &datatype, Window &window,
+        Request **request = nullptr) {
+    const TypedBuffer destination{&result.datatype->plan(), const_cast<void *>(result.address), result.count};
+    const Count bytes = result.count * result.datatype->size();
     if (rank == MPI_PROC_NULL) return MPI_SUCCESS;
     Place place;
     if (int code = locate(window, rank, disp, count, datatype, place)) [[unlikely]]
@@ -112,6 +121,10 @@ int get(const TypedBuffer &destination, Count bytes, int rank, MPI_Aint disp, Co
         return code;
     if (is_plain(place, destination)) [[likely]] {
         std::memmove(contiguous_begin(destination), contiguous_begin(place.data), static_cast<std::size_t>(bytes));
+        return MPI_SUCCESS;
+    }
+    if (place.target->access == Access::messages && bytes > 0) {
+        state_of(window).remote->get(rank, place.data, result, bytes, request);
         return MPI_SUCCESS;
     }
     return copy_from_target(*place.target, place.data, destination, bytes);
@@ -165,7 +178,7 @@ int find_accumulation(const Operands &operands, const Place &place, Datatype &ta
 }
 
 int accumulate(const Operands &operands, int rank, MPI_Aint disp, Count count, Datatype &datatype, Operation &operation,
-               Window &window) {
+               Window &window, Request **request = nullptr) {
     if (int code = check_operation(operation, operands.result_type != nullptr)) return code;
     if (rank == MPI_PROC_NULL) return MPI_SUCCESS;
     Place place;
@@ -179,7 +192,11 @@ int accumulate(const Operands &operands, int rank, MPI_Aint disp, Count count, D
                                 operands.origin_count};
     if (operands.result_type != nullptr)
         accumulation.result = {&operands.result_type->plan(), operands.result, operands.result_count};
-    return accumulate(*place.target, accumulation, 0, place.bytes);
+    if (place.target->access != Access::messages) return accumulate(*place.target, accumulation, 0, place.bytes);
+    const ResultBuffer result{operands.result, operands.result_count, operands.result_type};
+    state_of(window).remote->accumulate(rank, accumulation, operands.result_type != nullptr ? &result : nullptr,
+                                        place.bytes, request);
+    return MPI_SUCCESS;
 }
 
 /// The origin's data of MPI_Get_accumulate, which are not there with MPI_NO_OP.
@@ -219,10 +236,12 @@ int check_passive(const Window &window, int rank) {
                 epoch_of(*window.state));
 }
 
-int give_request(int rank, int code, MPI_Request *request) {
-    if (code == MPI_SUCCESS)
-        *request = make_complete_request(rank == MPI_PROC_NULL ? no_process : Completion{})->handle();
-    return code;
+/// `made` is nullptr if all was done at once.
+int give_request(int code, int rank, Request *made, MPI_Request *request) {
+    if (code != MPI_SUCCESS) return code;
+    if (made == nullptr) made = make_complete_request(rank == MPI_PROC_NULL ? no_process : Completion{});
+    *request = made->handle();
+    return MPI_SUCCESS;
 }
 
 TypedBuffer buffer_of(const void *address, Count count, const Datatype &datatype) {
@@ -241,8 +260,8 @@ int Put(const void *origin_addr, Count origin_count, Datatype &origin_datatype, 
 
 int Get(void *origin_addr, Count origin_count, Datatype &origin_datatype, int target_rank, MPI_Aint target_disp,
         Count target_count, Datatype &target_datatype, Window &win) {
-    return get(buffer_of(origin_addr, origin_count, origin_datatype), origin_count * origin_datatype.size(),
-               target_rank, target_disp, target_count, target_datatype, win);
+    return get({origin_addr, origin_count, &origin_datatype}, target_rank, target_disp, target_count, target_datatype,
+               win);
 }
 
 int Accumulate(const void *origin_addr, Count origin_count, Datatype &origin_datatype, int target_rank,
@@ -290,6 +309,11 @@ int Compare_and_swap(const void *origin_addr, const void *compare_addr, void *re
     if (target_rank == MPI_PROC_NULL) return MPI_SUCCESS;
     Place place;
     if (int code = locate(win, target_rank, target_disp, 1, datatype, place)) return code;
+    if (place.target->access == Access::messages) {
+        state_of(win).remote->compare_and_swap(target_rank, static_cast<char *>(place.data.address), datatype,
+                                               compare_addr, origin_addr, {result_addr, 1, &datatype});
+        return MPI_SUCCESS;
+    }
     return compare_and_swap(*place.target, static_cast<char *>(place.data.address), datatype, compare_addr, origin_addr,
                             result_addr);
 }
@@ -297,40 +321,38 @@ int Compare_and_swap(const void *origin_addr, const void *compare_addr, void *re
 int Rput(const void *origin_addr, Count origin_count, Datatype &origin_datatype, int target_rank, MPI_Aint target_disp,
          Count target_count, Datatype &target_datatype, Window &win, MPI_Request *request) {
     if (int code = check_passive(win, target_rank)) return code;
-    return give_request(
-        target_rank,
-        Put(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win),
-        request);
+    int code =
+        Put(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win);
+    return give_request(code, target_rank, nullptr, request);
 }
 
 int Rget(void *origin_addr, Count origin_count, Datatype &origin_datatype, int target_rank, MPI_Aint target_disp,
          Count target_count, Datatype &target_datatype, Window &win, MPI_Request *request) {
     if (int code = check_passive(win, target_rank)) return code;
-    return give_request(
-        target_rank,
-        Get(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win),
-        request);
+    Request *made = nullptr;
+    int code = get({origin_addr, origin_count, &origin_datatype}, target_rank, target_disp, target_count,
+                   target_datatype, win, &made);
+    return give_request(code, target_rank, made, request);
 }
 
 int Raccumulate(const void *origin_addr, Count origin_count, Datatype &origin_datatype, int target_rank,
                 MPI_Aint target_disp, Count target_count, Datatype &target_datatype, Operation &op, Window &win,
                 MPI_Request *request) {
     if (int code = check_passive(win, target_rank)) return code;
-    return give_request(target_rank,
-                        Accumulate(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
-                                   target_datatype, op, win),
-                        request);
+    int code = Accumulate(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+                          target_datatype, op, win);
+    return give_request(code, target_rank, nullptr, request);
 }
 
 int Rget_accumulate(const void *origin_addr, Count origin_count, Datatype *origin_datatype, void *result_addr,
                     Count result_count, Datatype &result_datatype, int target_rank, MPI_Aint target_disp,
                     Count target_count, Datatype &target_datatype, Operation &op, Window &win, MPI_Request *request) {
     if (int code = check_passive(win, target_rank)) return code;
-    return give_request(target_rank,
-                        Get_accumulate(origin_addr, origin_count, origin_datatype, result_addr, result_count,
-                                       result_datatype, target_rank, target_disp, target_count, target_datatype, op,
-                                       win),
-                        request);
+    if (int code = check_origin(origin_addr, origin_count, origin_datatype, op)) return code;
+    Request *made = nullptr;
+    int code = accumulate({origin_addr, origin_count, origin_datatype, result_addr, result_count, &result_datatype},
+                          target_rank, target_disp, target_count, target_datatype, op, win, &made);
+    return give_request(code, target_rank, made, request);
 }
 
 } // namespace mpi

@@ -2,6 +2,7 @@
 /// What a rank knows of a window: where the memory of each rank is and how it gets there, and which epochs are open.
 #pragma once
 
+#include "core/engine.h"
 #include "core/error.h"
 #include "core/window.h"
 #include "layout/checked.h"
@@ -10,6 +11,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <vector>
 
 namespace volley {
@@ -18,11 +20,13 @@ namespace volley {
 enum class Access : std::uint8_t {
     direct,   ///< by loads and stores
     kernel,   ///< by process_vm_readv and process_vm_writev
-    messages, ///< not at all: it is on another node, or the kernel refuses
+    messages, ///< by requests to the target, which it serves when it makes progress (window/remote.h)
 };
 
 /// Which lock this rank has at a target.
 enum class Held : std::uint8_t { nothing, shared, exclusive, unchecked /**< MPI_MODE_NOCHECK: no lock was taken */ };
+
+class RemoteAccess;
 
 struct WindowTarget {
     char *base = nullptr; ///< an address of the target; nullptr in a dynamic window: displacements are addresses
@@ -33,6 +37,7 @@ struct WindowTarget {
     Access access = Access::messages;
     bool locks_accumulates = false; ///< not all ranks of its node reach its memory by loads and stores
     bool open = false;              ///< may be accessed: it is locked, or MPI_Win_start has named it
+    bool dirty = false;             ///< has been sent requests by message since the last flush
     Held held = Held::nothing;
     std::uint64_t posts_seen = 0;     ///< that this rank has answered with MPI_Win_start
     std::uint64_t completes_seen = 0; ///< of the target, as an origin, that this rank has waited for
@@ -57,6 +62,11 @@ struct WindowState {
     std::vector<int> exposed;   ///< origins, in an epoch of MPI_Win_post
     bool starts = false, posts = false;
 
+    std::unique_ptr<RemoteAccess> remote; ///< nullptr: all ranks reach all targets' memory
+
+    WindowState();
+    ~WindowState();
+
     bool may_access(const WindowTarget &target) const {
         return target.open || fenced;
     }
@@ -68,6 +78,9 @@ struct WindowState {
 inline WindowState &state_of(Window &window) {
     return *window.state;
 }
+
+/// What a wait for another rank's part in the synchronisation publishes.
+WaitingFor about_target(Window &window, int rank);
 
 /// Wakes those that wait for a lock and may have it now, after it has changed.
 void wake_waiters(WindowState &state, int rank);

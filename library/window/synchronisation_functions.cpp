@@ -2,26 +2,20 @@
 /// Epochs: fences, post and start, locks, flushes (MPI 5.0, section 12.5).
 ///
 /// Operations that go by memory are done when their functions return. So there is nothing to flush, and synchronisation
-/// only has to keep accesses apart.
+/// only has to keep accesses apart. Of those that go by messages a flush waits for the last.
 #include "core/engine.h"
 #include "core/functions.h"
+#include "window/remote.h"
 #include "window/state.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace volley {
 namespace {
 
 WindowTarget &target_of(Window &window, int rank) {
     return state_of(window).targets[static_cast<std::size_t>(rank)];
-}
-
-/// What a wait for another rank's part in the synchronisation publishes.
-WaitingFor about(Window &window, int rank) {
-    return {.peer = rank,
-            .context = window.communicator().context(Traffic::program),
-            .kind = WaitKind::window,
-            .peer_process = target_of(window, rank).process};
 }
 
 int check_assertion(int assertion, int allowed) {
@@ -49,6 +43,7 @@ int check_locks_allowed(const WindowState &state) {
     return MPI_SUCCESS;
 }
 
+/// Takes the lock of a rank of this node.
 void acquire(Window &window, int rank, bool exclusive) {
     WindowState &state = state_of(window);
     WindowPart &part = *target_of(window, rank).part;
@@ -58,7 +53,7 @@ void acquire(Window &window, int rank, bool exclusive) {
         WindowEntry &entry = part.entry(window.communicator().rank());
         entry.waits.store(1, std::memory_order_relaxed);
         part.lock.waiting.fetch_add(1, std::memory_order_seq_cst);
-        engine.wait_until([&] { return part.lock.admits(ticket, exclusive); }, about(window, rank));
+        engine.wait_until([&] { return part.lock.admits(ticket, exclusive); }, about_target(window, rank));
         part.lock.waiting.fetch_sub(1, std::memory_order_relaxed);
         entry.waits.store(0, std::memory_order_relaxed);
     }
@@ -67,22 +62,53 @@ void acquire(Window &window, int rank, bool exclusive) {
     wake_waiters(state, rank);
 }
 
+/// Ends what is under way to a rank.
+void flush(Window &window, int rank) {
+    if (state_of(window).remote != nullptr) state_of(window).remote->flush(rank);
+}
+
+void flush_all(Window &window) {
+    if (state_of(window).remote != nullptr) state_of(window).remote->flush_all();
+}
+
+/// Locks a target, or asks it for its lock: answers are waited for later.
 void lock_target(Window &window, int rank, Held wanted) {
     WindowTarget &target = target_of(window, rank);
-    if (wanted != Held::unchecked) acquire(window, rank, wanted == Held::exclusive);
+    if (wanted != Held::unchecked) {
+        if (target.part != nullptr)
+            acquire(window, rank, wanted == Held::exclusive);
+        else
+            state_of(window).remote->ask(rank, wanted == Held::exclusive ? RequestKind::lock_exclusive
+                                                                         : RequestKind::lock_shared);
+    }
     target.held = wanted;
     target.open = true;
 }
 
+/// Gives the lock of a target back, or asks it to take it back. Accesses by messages to ranks of this node have been
+/// flushed.
 void unlock_target(Window &window, int rank) {
     WindowTarget &target = target_of(window, rank);
     target.open = false;
-    if (target.held == Held::exclusive)
+    const Held held = std::exchange(target.held, Held::nothing);
+    if (held == Held::unchecked) return;
+    if (target.part == nullptr)
+        return state_of(window).remote->ask(rank, held == Held::exclusive ? RequestKind::unlock_exclusive
+                                                                          : RequestKind::unlock_shared);
+    if (held == Held::exclusive)
         target.part->lock.leave_exclusive();
-    else if (target.held == Held::shared)
+    else
         target.part->lock.leave_shared();
-    if (target.held != Held::unchecked) wake_waiters(state_of(window), rank);
-    target.held = Held::nothing;
+    wake_waiters(state_of(window), rank);
+}
+
+/// Whether an unlock waits for accesses before it: one of a rank on another node is served after them.
+bool is_flushed_before(const WindowTarget &target) {
+    return target.dirty && (target.part != nullptr || target.held == Held::unchecked);
+}
+
+void wait_for_answers(Window &window, int rank) {
+    if (state_of(window).remote != nullptr) state_of(window).remote->wait_for_answers(rank);
 }
 
 int check_flush(Window &window, int rank) {
@@ -130,6 +156,7 @@ int Win_fence(int assertion, Window &win) {
     if (int code = check_assertion(assertion, allowed)) return code;
     if (int code = check_outside(state)) return code;
     state.fenced = (assertion & MPI_MODE_NOSUCCEED) == 0;
+    flush_all(win);
     if ((assertion & MPI_MODE_NOPRECEDE) != 0 && !state.fenced) return MPI_SUCCESS; // it keeps nothing apart
     return Barrier(win.communicator());
 }
@@ -142,8 +169,13 @@ int Win_post(Group &group, int assertion, Window &win) {
     state.posts = true;
     const int own = win.communicator().rank();
     for (int origin : state.exposed) {
-        target_of(win, origin).part->entry(own).posted.fetch_add(1, std::memory_order_release);
-        node.wake_rank(target_of(win, origin).process);
+        const WindowTarget &other = target_of(win, origin);
+        if (other.part == nullptr) {
+            state.remote->notify(origin, RequestKind::post);
+            continue;
+        }
+        other.part->entry(own).posted.fetch_add(1, std::memory_order_release);
+        node.wake_rank(other.process);
     }
     return MPI_SUCCESS;
 }
@@ -158,7 +190,7 @@ int Win_start(Group &group, int assertion, Window &win) {
         WindowTarget &target = target_of(win, rank);
         engine.wait_until(
             [&] { return state.own->entry(rank).posted.load(std::memory_order_acquire) > target.posts_seen; },
-            about(win, rank));
+            about_target(win, rank));
         target.posts_seen++;
         target.open = true;
     }
@@ -170,9 +202,14 @@ int Win_complete(Window &win) {
     WindowState &state = state_of(win);
     if (!state.starts) return wrong_epoch(state, "MPI_Win_complete ends one of MPI_Win_start");
     const int own = win.communicator().rank();
+    flush_all(win);
     for (int rank : state.started) {
         WindowTarget &target = target_of(win, rank);
         target.open = false;
+        if (target.part == nullptr) {
+            state.remote->notify(rank, RequestKind::complete);
+            continue;
+        }
         target.part->entry(own).completed.fetch_add(1, std::memory_order_release);
         node.wake_rank(target.process);
     }
@@ -184,7 +221,8 @@ int Win_complete(Window &win) {
 int Win_wait(Window &win) {
     WindowState &state = state_of(win);
     if (!state.posts) return wrong_epoch(state, "MPI_Win_wait ends one of MPI_Win_post");
-    for (int origin : state.exposed) engine.wait_until([&] { return has_completed(win, origin); }, about(win, origin));
+    for (int origin : state.exposed)
+        engine.wait_until([&] { return has_completed(win, origin); }, about_target(win, origin));
     end_exposure(win);
     return MPI_SUCCESS;
 }
@@ -208,6 +246,7 @@ int Win_lock(int lock_type, int rank, int assertion, Window &win) {
         return fail(MPI_ERR_RMA_SYNC, "rank is %d, which this rank has locked already", rank);
     const Held checked = lock_type == MPI_LOCK_EXCLUSIVE ? Held::exclusive : Held::shared;
     lock_target(win, rank, (assertion & MPI_MODE_NOCHECK) != 0 ? Held::unchecked : checked);
+    wait_for_answers(win, rank);
     state.locks++;
     return MPI_SUCCESS;
 }
@@ -216,7 +255,9 @@ int Win_unlock(int rank, Window &win) {
     WindowState &state = state_of(win);
     if (state.locked_all || target_of(win, rank).held == Held::nothing)
         return fail(MPI_ERR_RMA_SYNC, "rank is %d, which MPI_Win_lock has not locked", rank);
+    if (is_flushed_before(target_of(win, rank))) flush(win, rank);
     unlock_target(win, rank);
+    wait_for_answers(win, rank);
     state.locks--;
     return MPI_SUCCESS;
 }
@@ -228,6 +269,7 @@ int Win_lock_all(int assertion, Window &win) {
     if (state.is_passive()) return wrong_epoch(state, "it must be unlocked first");
     const Held wanted = (assertion & MPI_MODE_NOCHECK) != 0 ? Held::unchecked : Held::shared;
     for (int rank = 0; rank < win.communicator().size(); rank++) lock_target(win, rank, wanted);
+    wait_for_answers(win, 0);
     state.locked_all = true;
     return MPI_SUCCESS;
 }
@@ -235,25 +277,32 @@ int Win_lock_all(int assertion, Window &win) {
 int Win_unlock_all(Window &win) {
     WindowState &state = state_of(win);
     if (!state.locked_all) return wrong_epoch(state, "MPI_Win_unlock_all ends one of MPI_Win_lock_all");
+    if (std::ranges::any_of(state.targets, is_flushed_before)) flush_all(win);
     for (int rank = 0; rank < win.communicator().size(); rank++) unlock_target(win, rank);
+    wait_for_answers(win, 0);
     state.locked_all = false;
     return MPI_SUCCESS;
 }
 
 int Win_flush(int rank, Window &win) {
-    return check_flush(win, rank);
+    if (int code = check_flush(win, rank)) return code;
+    flush(win, rank);
+    return MPI_SUCCESS;
 }
 
+/// Data that come back are here only once they have been sent there, so this is no less than a flush.
 int Win_flush_local(int rank, Window &win) {
-    return check_flush(win, rank);
+    return Win_flush(rank, win);
 }
 
 int Win_flush_all(Window &win) {
-    return check_flush_all(state_of(win));
+    if (int code = check_flush_all(state_of(win))) return code;
+    flush_all(win);
+    return MPI_SUCCESS;
 }
 
 int Win_flush_local_all(Window &win) {
-    return check_flush_all(state_of(win));
+    return Win_flush_all(win);
 }
 
 int Win_sync(Window &) {

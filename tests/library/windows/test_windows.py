@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from ..conftest import MODES, MpiProgram, MpiRun
+from ..conftest import LONG, MODES, NODES, TCP, MpiProgram, MpiRun
 
 PROGRAMS = Path(__file__).parent / "programs"
-SOURCES = ["access"]
+SOURCES = ["access", "types", "objects", "random"]
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -18,3 +18,28 @@ SOURCES = ["access"]
 @pytest.mark.parametrize("source", SOURCES)
 def test_program(source: str, ranks: int, mode: str, mpi_program: MpiProgram, mpirun: MpiRun) -> None:
     mpirun("--ranks", mode, "-n", ranks, mpi_program(PROGRAMS / f"{source}.cpp"))
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_program_by_tcp(source: str, mpi_program: MpiProgram, mpirun: MpiRun) -> None:
+    mpirun(*TCP, "-n", 3, mpi_program(PROGRAMS / f"{source}.cpp"))
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("nodes", "ranks"), NODES)
+@pytest.mark.parametrize("source", SOURCES)
+def test_program_on_several_nodes(
+    source: str, nodes: str, ranks: int, mode: str, mpi_program: MpiProgram, mpirun: MpiRun
+) -> None:
+    mpirun("--ranks", mode, "-genv", "VOLLEY_NODES", nodes, "-n", ranks, mpi_program(PROGRAMS / f"{source}.cpp"))
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_targets_that_do_not_call_mpi(ranks: int, mode: str, mpi_program: MpiProgram, mpirun: MpiRun) -> None:
+    mpirun("--ranks", mode, "-n", ranks, mpi_program(PROGRAMS / "passive.cpp"))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_windows_leave_nothing(mode: str, mpi_program: MpiProgram, mpirun: MpiRun) -> None:
+    mpirun("--ranks", mode, "-n", 2, mpi_program(PROGRAMS / "memory.cpp"), 10_000 if LONG else 500)

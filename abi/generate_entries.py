@@ -38,7 +38,12 @@ FILES: Mapping[str, tuple[str, ...]] = {
 
 # Not offered: these groups but for the functions named.
 UNSUPPORTED_GROUPS = frozenset({"tool", "partitioned", "process"})
-SUPPORTED_ANYWAY = frozenset({"MPI_Comm_disconnect", "MPI_Comm_get_parent"})
+SUPPORTED_ANYWAY = frozenset(
+    {
+        *(f"MPI_Comm_{name}" for name in ("accept", "connect", "disconnect", "get_parent", "join")),
+        *("MPI_Open_port", "MPI_Close_port"),
+    }
+)
 
 # May be called before MPI_Init and after MPI_Finalize (MPI 5.0, section 11.4.1). Functions that make or
 # free error handlers need nothing of the job, so all of them are here, not only those the standard names.
@@ -154,7 +159,7 @@ INTRACOMMUNICATOR = frozenset(
         *(f"MPI_{name}" for name in ("Scan", "Exscan", "Iscan", "Iexscan", "Scan_init", "Exscan_init")),
         *(f"MPI_{name}" for name in ("Cart_create", "Graph_create", "Cart_map", "Graph_map")),
         *(f"MPI_{name}" for name in ("Dist_graph_create", "Dist_graph_create_adjacent")),
-        *(f"MPI_{name}" for name in ("Comm_create_group", "Intercomm_create")),
+        *(f"MPI_{name}" for name in ("Comm_create_group", "Intercomm_create", "Comm_accept", "Comm_connect")),
         *(f"MPI_Win_{name}" for name in ("allocate", "allocate_shared", "create", "create_dynamic")),
     }
 )

@@ -20,6 +20,7 @@ LAYERS = [
     ["communicator"],  # making communicators, which takes collective operations
     ["window"],  # access to memory of other processes
     ["file"],  # files, and access to them
+    ["dynamic"],  # processes of other jobs: ports, connecting, names, starting further processes
     ["init"],  # MPI_Init, sessions, and the ends of both
     ["abi"],  # entry points
     ["faces"],  # entry points of other binary interfaces, in libraries of their own

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace volley {
 
@@ -169,9 +170,11 @@ struct alignas(cache_line) ArenaHead {
     /// Offset of the first page of the memory that the ranks use (arena/allocator.h), up to the end. It is zero at
     /// first.
     std::uint64_t memory;
-    Transport transport;                ///< between ranks of one node
-    unsigned char secret[secret_bytes]; ///< drawn at random: what members of the job show to each other
-    /// The build id of the library that the ranks have loaded (init/build_id.h), stored by the first of them; 0: no
+    Transport transport; ///< between ranks of one node
+    /// Drawn at random: what members of the job show to each other. The first eight bytes are the job's number, which
+    /// other jobs may know.
+    unsigned char secret[secret_bytes];
+    /// The build id of the library that the ranks have loaded (boot/build_id.h), stored by the first of them; 0: no
     /// rank has come yet.
     std::atomic<std::uint64_t> library;
     /// 1 + a number for what VOLLEY_COLLECTIVES and VOLLEY_CHECK ask for, alike in all ranks; stored by the first of
@@ -184,6 +187,13 @@ struct alignas(cache_line) ArenaHead {
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 static_assert(sizeof(RankRecord) % cache_line == 0 && sizeof(NodeRecord) % cache_line == 0);
+
+/// Distinguishes the job from all others, on any host.
+inline std::uint64_t job_number(const ArenaHead &arena) {
+    std::uint64_t number = 0;
+    std::memcpy(&number, arena.secret, sizeof number);
+    return number;
+}
 
 inline RankRecord *rank_records(ArenaHead *arena) {
     return reinterpret_cast<RankRecord *>(reinterpret_cast<char *>(arena) + arena->records);

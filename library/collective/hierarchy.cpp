@@ -40,8 +40,7 @@ Hierarchy *make_hierarchy(const Communicator &communicator) {
 
 /// The result of a context allocation, which a leader sends to its node, and the first leader to the other leaders.
 struct LevelContext {
-    std::uint32_t context = 0;
-    std::uint32_t reserved = 0;
+    SharedContext context = 0;
     std::uint64_t area = 0;
 };
 
@@ -70,14 +69,15 @@ Communicator *make_level(Communicator &whole, const std::vector<int> &ranks, boo
     Group *group = Group::make(std::move(members));
     LevelContext allocated;
     if (whole.rank() == ranks.front()) {
-        allocated.context = draw_context(group->size());
+        allocated.context = draw_shared_context(*group);
         bool wants_area = on_a_node && group->size() > 1 && allocated.context != 0;
         const CollectiveArea *area = wants_area ? make_area(*group) : nullptr;
         allocated.area = area != nullptr ? arena_offset(area) : 0;
     }
     Communicator *made = nullptr;
     if (send_to_others(whole, ranks, allocated) == MPI_SUCCESS && is_among && allocated.context != 0) {
-        made = Communicator::make(*group, nullptr, allocated.context);
+        made = Communicator::make_unsettled(*group, nullptr);
+        made->settle(context_number(allocated.context, made->members_here()));
         made->set_name(name + std::string(whole.name()));
         made->area = allocated.area != 0 ? arena_pointer<CollectiveArea>(allocated.area) : nullptr;
     }
@@ -102,7 +102,8 @@ void connect(Communicator &communicator, Hierarchy &hierarchy) {
 } // namespace
 
 Hierarchy *hierarchy_of(Communicator &communicator) {
-    if (!processes.are_on_several_nodes() || communicator.is_inter()) return nullptr;
+    if (communicator.is_inter()) return nullptr;
+    if (!processes.are_on_several_nodes() && !communicator.local().has_other_jobs()) return nullptr;
     if (communicator.hierarchy == nullptr) communicator.hierarchy = make_hierarchy(communicator);
     return communicator.hierarchy;
 }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <limits>
 #include <utility>
 
@@ -18,24 +19,45 @@ std::uint64_t draw_area(const Group &group) {
     return area ? arena_offset(area) : 0;
 }
 
-ContextsOfBoth draw_for_both(int local_size, int remote_size) {
+ContextsOfBoth draw_for_both(const Group &local, const Group &remote) {
     ContextsOfBoth drawn;
-    drawn.local = {draw_context(local_size + remote_size), draw_context(local_size), 0};
-    drawn.remote = {drawn.local.context, draw_context(remote_size), 0};
+    drawn.local = {draw_shared_context(local, &remote), draw_shared_context(local), 0};
+    drawn.remote = {drawn.local.context, draw_shared_context(remote), 0};
     std::array contexts = {drawn.local.context, drawn.local.local_context, drawn.remote.local_context};
     if (std::ranges::find(contexts, 0U) == contexts.end()) return drawn;
-    for (std::uint32_t context : contexts)
-        if (context != 0) give_back_context(context);
+    for (SharedContext context : contexts)
+        if (context != 0) give_back_shared_context(context);
     return {};
 }
 
 int settle(Communicator &made, const AllocatedContext &allocated) {
-    if (allocated.context == 0) return no_context();
-    made.settle(allocated.context);
-    if (made.is_inter()) made.local_communicator = Communicator::make(made.local(), nullptr, allocated.local_context);
+    std::uint32_t context = context_number(allocated.context, made.members_here());
+    if (context == 0) return no_context();
+    made.settle(context);
+    if (made.is_inter()) {
+        made.local_communicator = Communicator::make_unsettled(made.local(), nullptr);
+        context = context_number(allocated.local_context, made.local_communicator->members_here());
+        if (context == 0) return no_context();
+        made.local_communicator->settle(context);
+    }
     Communicator &intra = made.is_inter() ? *made.local_communicator : made;
     intra.area = allocated.area != 0 ? arena_pointer<CollectiveArea>(allocated.area) : nullptr;
     return MPI_SUCCESS;
+}
+
+namespace {
+using AllocatedWords = std::array<std::int32_t, allocated_words>;
+} // namespace
+
+std::vector<std::int32_t> to_words(const AllocatedContext &allocated) {
+    auto words = std::bit_cast<AllocatedWords>(allocated);
+    return {words.begin(), words.end()};
+}
+
+AllocatedContext to_allocated(std::span<const std::int32_t> words) {
+    AllocatedWords first;
+    std::ranges::copy_n(words.begin(), allocated_words, first.begin());
+    return std::bit_cast<AllocatedContext>(first);
 }
 
 int next_collective_tag(Communicator &communicator) {
@@ -81,9 +103,9 @@ ContextAllocation::~ContextAllocation() {
 
 void ContextAllocation::begin_as_root() {
     if (!remote_root_) {
-        allocated_.context = draw_context(made_.size());
+        allocated_.context = draw_shared_context(made_.local());
     } else if (remote_root_->draws) {
-        auto [local, remote] = draw_for_both(made_.size(), made_.peers());
+        auto [local, remote] = draw_for_both(made_.local(), *made_.remote());
         allocated_ = local;
         remote_allocated_ = remote;
         send_to({remote_root_->carrier, remote_root_->peer, remote_root_->tag, Traffic::collective}, remote_allocated_);

@@ -9,19 +9,21 @@
 #pragma once
 
 #include "core/communicator.h"
+#include "core/contexts.h"
 #include "core/engine.h"
 #include "core/point_to_point.h"
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace volley {
 
 /// What is allocated: plain data, sent as bytes.
 struct AllocatedContext {
-    std::uint32_t context = 0;       ///< 0: there was none left
-    std::uint32_t local_context = 0; ///< of an intercommunicator's local communicator
+    SharedContext context = 0;       ///< 0: there was none left
+    SharedContext local_context = 0; ///< of an intercommunicator's local communicator
     std::uint64_t area = 0;          ///< offset of the CollectiveArea of the (local) communicator, or 0
 };
 
@@ -33,10 +35,15 @@ std::uint64_t draw_area(const Group &group);
 struct ContextsOfBoth {
     AllocatedContext local, remote;
 };
-ContextsOfBoth draw_for_both(int local_size, int remote_size);
+ContextsOfBoth draw_for_both(const Group &local, const Group &remote);
 
 /// Gives a communicator that was made without a context what was allocated for it. Returns an error code.
 int settle(Communicator &made, const AllocatedContext &allocated);
+
+/// What is allocated as words, for bootstrap messages.
+inline constexpr std::size_t allocated_words = sizeof(AllocatedContext) / sizeof(std::int32_t);
+std::vector<std::int32_t> to_words(const AllocatedContext &allocated);
+AllocatedContext to_allocated(std::span<const std::int32_t> words);
 
 /// The tag of the next collective operation on `communicator`. All its ranks must call this equally often.
 int next_collective_tag(Communicator &communicator);

@@ -85,26 +85,34 @@ constexpr const char *shared_memory_resource = "mpi_shared_memory";
 int color_of_type(const Communicator &comm, int split_type, const Info *info, int &color) {
     auto value = [&](const char *key) { return info ? info->find(key) : nullptr; };
     const std::string *resource = value("mpi_hw_resource_type");
+    // Each job numbers its nodes for itself; which member is the first of a node is known alike in all jobs.
+    const auto &members = comm.local().processes();
     const int own_node = processes[node.rank].node;
+    const int part =
+        comm.local().has_other_jobs()
+            ? static_cast<int>(
+                  std::ranges::find(members, own_node, [](ProcessIndex member) { return processes[member].node; }) -
+                  members.begin())
+            : own_node;
     bool wants_shared_memory = resource && *resource == shared_memory_resource;
     color = MPI_UNDEFINED;
     switch (split_type) {
     case MPI_COMM_TYPE_SHARED:
-        color = own_node;
+        color = part;
         return MPI_SUCCESS;
     case MPI_COMM_TYPE_HW_GUIDED: // an unknown resource gives MPI_COMM_NULL
-        if (wants_shared_memory) color = own_node;
+        if (wants_shared_memory) color = part;
         return MPI_SUCCESS;
     case MPI_COMM_TYPE_RESOURCE_GUIDED:
         if (const std::string *name = value("mpi_pset_name"); name && !resource) {
             const ProcessSet *set = find_process_set(*name);
             if (set) color = set->group == Group::self ? comm.rank() : 0;
         } else if (wants_shared_memory) {
-            color = own_node;
+            color = part;
         }
         return MPI_SUCCESS;
     case MPI_COMM_TYPE_HW_UNGUIDED: // parts must be smaller than the whole; no level below the node is distinguished
-        if (is_on_several_nodes(comm)) color = own_node;
+        if (is_on_several_nodes(comm)) color = part;
         return MPI_SUCCESS;
     case MPI_UNDEFINED:
         return MPI_SUCCESS;
@@ -118,19 +126,15 @@ int color_of_type(const Communicator &comm, int split_type, const Info *info, in
 int make_of_group(Group &group, const std::string &key, Communicator *&made) {
     std::vector<std::int32_t> words;
     if (group.rank() == 0) {
-        std::uint32_t context = draw_context(group.size());
-        std::uint64_t area = context != 0 ? draw_area(group) : 0;
-        words = {static_cast<std::int32_t>(context), static_cast<std::int32_t>(area & 0xffffffffU),
-                 static_cast<std::int32_t>(area >> 32)};
+        AllocatedContext drawn;
+        drawn.context = draw_shared_context(group);
+        if (drawn.context != 0) drawn.area = draw_area(group);
+        words = to_words(drawn);
     }
     if (int code = bootstrap_broadcast(group.processes(), 0, group.rank(), key, words); code != MPI_SUCCESS)
         return code;
-    AllocatedContext allocated;
-    allocated.context = static_cast<std::uint32_t>(words[0]);
-    allocated.area =
-        static_cast<std::uint64_t>(static_cast<std::uint32_t>(words[2])) << 32 | static_cast<std::uint32_t>(words[1]);
     made = Communicator::make_unsettled(group, nullptr);
-    int code = settle(*made, allocated);
+    int code = settle(*made, to_allocated(words));
     if (code != MPI_SUCCESS) Communicator::release(*std::exchange(made, nullptr));
     return code;
 }

@@ -26,28 +26,22 @@ std::uint64_t join(std::int32_t low, std::int32_t high) {
     return static_cast<std::uint64_t>(static_cast<std::uint32_t>(high)) << 32 | static_cast<std::uint32_t>(low);
 }
 
-Words to_words(const AllocatedContext &allocated) {
-    return {static_cast<std::int32_t>(allocated.context), static_cast<std::int32_t>(allocated.local_context),
-            static_cast<std::int32_t>(allocated.area & 0xffffffffU), static_cast<std::int32_t>(allocated.area >> 32)};
-}
-constexpr std::size_t allocated_words = 4;
+constexpr std::size_t name_words = 4; ///< two of the job's number, two of the rank
 
-AllocatedContext to_allocated(std::span<const std::int32_t> words) {
-    return {static_cast<std::uint32_t>(words[0]), static_cast<std::uint32_t>(words[1]), join(words[2], words[3])};
-}
-
-/// Appends how a group is named to other processes: job and rank of each member.
+/// Appends how a group is named to other processes.
 void add_names(const Group &group, Words &words) {
     for (ProcessIndex process : group.processes()) {
         const ProcessName &name = processes[process].name;
-        words.insert(words.end(), {name.job, name.rank});
+        for (std::uint64_t part : {name.job, static_cast<std::uint64_t>(name.rank)})
+            words.insert(words.end(),
+                         {static_cast<std::int32_t>(part & 0xffffffffU), static_cast<std::int32_t>(part >> 32)});
     }
 }
-std::vector<ProcessIndex> processes_named(std::span<const std::int32_t> names) {
+std::vector<ProcessIndex> processes_named(std::span<const std::int32_t> words) {
     std::vector<ProcessIndex> found;
-    found.reserve(names.size() / 2);
-    for (std::size_t word = 0; word + 1 < names.size(); word += 2)
-        found.push_back(processes.find({.job = names[word], .rank = names[word + 1]}));
+    found.reserve(words.size() / name_words);
+    for (std::size_t word = 0; word + name_words <= words.size(); word += name_words)
+        found.push_back(processes.find({.job = join(words[word], words[word + 1]), .rank = words[word + 2]}));
     return found;
 }
 
@@ -71,6 +65,20 @@ struct LeaderExchange {
     }
 };
 
+/// The processes of an intercommunicator's remote group; MPI_ERR_... if it cannot be one of `local` and them.
+int check_remote(const Group &local, const std::vector<ProcessIndex> &members) {
+    for (ProcessIndex member : members) {
+        if (member < 0)
+            return fail(MPI_ERR_OTHER, "the other group has processes of a job that this one is not connected to");
+        if (local.member(member) != MPI_UNDEFINED)
+            return fail(MPI_ERR_GROUP,
+                        "the process of rank %d in MPI_COMM_WORLD is in both groups: an intercommunicator wants two "
+                        "groups without common members",
+                        processes.rank_in_job(member));
+    }
+    return MPI_SUCCESS;
+}
+
 /// Called in both leaders: the one whose name comes first draws the contexts, once it knows the size of both groups.
 int exchange_as_leader(const Group &local, ProcessIndex remote_leader, std::string_view key,
                        LeaderExchange &exchanged) {
@@ -78,7 +86,12 @@ int exchange_as_leader(const Group &local, ProcessIndex remote_leader, std::stri
     add_names(local, names);
     if (int code = bootstrap_exchange(remote_leader, key, names, exchanged.remote); code != MPI_SUCCESS) return code;
     if (processes[node.rank].name < processes[remote_leader].name) {
-        ContextsOfBoth drawn = draw_for_both(local.size(), static_cast<int>(exchanged.remote.size() / 2));
+        // What is drawn for processes that are unknown, or in both groups, is given back again.
+        std::vector<ProcessIndex> members = processes_named(exchanged.remote);
+        std::ranges::replace(members, -1, node.rank);
+        Group *remote = Group::make(std::move(members));
+        ContextsOfBoth drawn = draw_for_both(local, *remote);
+        Group::release(*remote);
         exchanged.allocated = drawn.local;
         if (int code = bootstrap_send(remote_leader, key, to_words(drawn.remote)); code != MPI_SUCCESS) return code;
     } else {
@@ -102,26 +115,18 @@ int settle_or_release(Communicator *&made, const AllocatedContext &allocated) {
 void renounce(const Group &local, const std::vector<ProcessIndex> &remote, const AllocatedContext &allocated) {
     if (allocated.context == 0) return;
     const int local_here = processes.count_on_node(local.processes(), node.number());
-    leave_context(allocated.context, local_here + processes.count_on_node(remote, node.number()));
-    leave_context(allocated.local_context, local_here);
+    const int here = local_here + processes.count_on_node(remote, node.number());
+    leave_context(context_number(allocated.context, here), here);
+    leave_context(context_number(allocated.local_context, local_here), local_here);
     if (allocated.area != 0) leave_area(*arena_pointer<CollectiveArea>(allocated.area));
 }
 
 /// Called in every process, once its leader has passed on what it has learnt.
 int make_intercommunicator(Group &local, const LeaderExchange &exchanged, Communicator *&made) {
     std::vector<ProcessIndex> members = processes_named(exchanged.remote);
-    for (ProcessIndex member : members) {
-        if (member < 0) {
-            renounce(local, members, exchanged.allocated);
-            return fail(MPI_ERR_OTHER, "the other group has processes of a job that this one is not connected to");
-        }
-        if (local.member(member) != MPI_UNDEFINED) {
-            renounce(local, members, exchanged.allocated);
-            return fail(MPI_ERR_GROUP,
-                        "the process of rank %d in MPI_COMM_WORLD is in both groups: an intercommunicator wants two "
-                        "groups without common members",
-                        processes.rank_in_job(member));
-        }
+    if (int code = check_remote(local, members); code != MPI_SUCCESS) {
+        renounce(local, members, exchanged.allocated);
+        return code;
     }
     Group *remote = Group::make(std::move(members));
     made = Communicator::make_unsettled(local, remote);
@@ -298,7 +303,7 @@ int Intercomm_merge(Communicator &intercomm, int high, MPI_Comm *newintracomm) {
     AllocatedContext allocated;
     if (draws && intercomm.rank() == 0) {
         Group *both = Group::make(all);
-        allocated.context = draw_context(both->size());
+        allocated.context = draw_shared_context(*both);
         if (allocated.context != 0) allocated.area = draw_area(*both);
         Group::release(*both);
     }

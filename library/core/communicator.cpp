@@ -79,7 +79,8 @@ void Communicator::on_release(Release release) {
 }
 
 int Communicator::members_here() const {
-    if (!processes.are_on_several_nodes()) return size() + (is_inter() ? peers() : 0);
+    bool has_other_jobs = local_->has_other_jobs() || (remote_ && remote_->has_other_jobs());
+    if (!processes.are_on_several_nodes() && !has_other_jobs) return size() + (is_inter() ? peers() : 0);
     int count = processes.count_on_node(local_->processes(), node.number());
     if (is_inter()) count += processes.count_on_node(remote_->processes(), node.number());
     return count;

@@ -7,9 +7,13 @@
 #include "core/error.h"
 #include "core/messages.h"
 
+#include <sys/random.h>
+
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace volley {
@@ -35,7 +39,9 @@ constexpr std::uint32_t generation_of(std::uint32_t context) {
 struct ContextRecord {
     std::atomic<std::uint32_t> generation;
     std::atomic<std::uint32_t> members, departed;
-    std::uint32_t next; ///< the index that waits behind this one; 0: none
+    /// The index that waits behind this one or, while the context has a name, the next one with a name; 0: none.
+    std::uint32_t next;
+    std::uint64_t name; ///< 0: none
 };
 
 /// Plain data in the arena, zero at first; the records follow it.
@@ -44,6 +50,7 @@ struct ContextTable {
     std::uint32_t used;        ///< how many of this node's indices have ever been drawn
     std::uint32_t first, last; ///< of the indices that wait; 0: none
     std::uint32_t waiting;
+    std::uint32_t first_named;
 
     ContextRecord &record(std::uint32_t index) {
         return reinterpret_cast<ContextRecord *>(this + 1)[index];
@@ -101,6 +108,28 @@ bool is_used(std::uint32_t context) {
     return is_drawn_here(index) ? later == 0 : later < generations / 2;
 }
 
+/// A name is told from a number by this bit.
+constexpr std::uint64_t name_bit = std::uint64_t{1} << 63;
+
+/// Those of this process's communicators that have one, by number.
+std::unordered_map<std::uint32_t, std::uint64_t> names;
+
+/// The context of that name; 0: it has none yet. The caller holds the lock.
+std::uint32_t find_named(ContextTable &table, std::uint64_t name) {
+    for (std::uint32_t index = table.first_named; index != 0; index = table.record(index).next)
+        if (table.record(index).name == name)
+            return table.record(index).generation.load(std::memory_order_relaxed) << (1 + index_bits) | index << 1;
+    return 0;
+}
+
+/// The caller holds the lock.
+void remove_name(ContextTable &table, std::uint32_t named) {
+    std::uint32_t *link = &table.first_named;
+    while (*link != named) link = &table.record(*link).next;
+    *link = table.record(named).next;
+    table.record(named).name = 0;
+}
+
 /// Counts members that have left. True if they were the last of `members`.
 bool count_departed(ContextRecord &record, int departed, std::uint32_t members) {
     auto count = static_cast<std::uint32_t>(departed);
@@ -149,18 +178,77 @@ void empty_unused_queues() {
     pause = std::max<std::size_t>(pause, all);
 }
 
+/// The caller holds the lock.
+std::uint32_t draw(ContextTable &table, int members) {
+    std::uint32_t index = take_index(table);
+    if (index == 0) return 0;
+    ContextRecord &record = table.record(index);
+    record.members.store(static_cast<std::uint32_t>(members), std::memory_order_relaxed);
+    record.departed.store(0, std::memory_order_relaxed);
+    return record.generation.load(std::memory_order_relaxed) << (1 + index_bits) | index << 1;
+}
+
+/// The number of a named context, drawn if it has none yet; 0 if there are none left. `members_here` is 0 if it is not
+/// known.
+std::uint32_t number_of_name(std::uint64_t name, int members_here) {
+    ContextTable *table = find_table();
+    if (!table) return 0;
+    std::scoped_lock hold(table->lock);
+    std::uint32_t context = find_named(*table, name);
+    if (context == 0) {
+        context = draw(*table, members_here);
+        if (context == 0) return 0;
+        ContextRecord &record = table->record(index_of(context));
+        record.name = name;
+        record.next = std::exchange(table->first_named, index_of(context));
+    }
+    if (members_here > 0)
+        table->record(index_of(context))
+            .members.store(static_cast<std::uint32_t>(members_here), std::memory_order_relaxed);
+    return context;
+}
+
 } // namespace
 
 std::uint32_t draw_context(int members) {
     ContextTable *table = find_table();
     if (!table) return 0;
     std::scoped_lock hold(table->lock);
-    std::uint32_t index = take_index(*table);
-    if (index == 0) return 0;
-    ContextRecord &record = table->record(index);
-    record.members.store(static_cast<std::uint32_t>(members), std::memory_order_relaxed);
-    record.departed.store(0, std::memory_order_relaxed);
-    return record.generation.load(std::memory_order_relaxed) << (1 + index_bits) | index << 1;
+    return draw(*table, members);
+}
+
+SharedContext draw_shared_context(const Group &local, const Group *remote) {
+    return draw_shared_context(local.size() + (remote ? remote->size() : 0),
+                               local.has_other_jobs() || (remote && remote->has_other_jobs()));
+}
+
+SharedContext draw_shared_context(int members, bool several_jobs) {
+    if (!several_jobs) return draw_context(members);
+    SharedContext name = 0;
+    if (getrandom(&name, sizeof name, 0) != sizeof name) return 0;
+    return name | name_bit;
+}
+
+void give_back_shared_context(SharedContext context) {
+    if ((context & name_bit) == 0) give_back_context(static_cast<std::uint32_t>(context));
+}
+
+std::uint32_t context_number(SharedContext context, int members_here) {
+    if ((context & name_bit) == 0) return static_cast<std::uint32_t>(context);
+    std::uint32_t number = number_of_name(context, members_here);
+    if (number != 0) names[number] = context;
+    return number;
+}
+
+std::uint64_t name_of_context(std::uint32_t context) {
+    if (names.empty()) [[likely]]
+        return 0;
+    auto found = names.find(context & ~1U);
+    return found == names.end() ? 0 : found->second;
+}
+
+std::uint32_t context_of_name(std::uint64_t name) {
+    return number_of_name(name, 0);
 }
 
 void give_back_context(std::uint32_t context) {
@@ -168,6 +256,7 @@ void give_back_context(std::uint32_t context) {
     std::uint32_t index = index_of(context);
     std::scoped_lock hold(table.lock);
     ContextRecord &record = table.record(index);
+    if (record.name != 0) remove_name(table, index);
     record.generation.store(record.generation.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     record.next = 0;
     (table.last != 0 ? table.record(table.last).next : table.first) = index;
@@ -176,6 +265,7 @@ void give_back_context(std::uint32_t context) {
 }
 
 void leave_context(std::uint32_t context, int members_here) {
+    if (!names.empty()) names.erase(context);
     const std::uint32_t index = index_of(context);
     // An index that this table is too small for is not used again.
     if (index < first_drawn || index >= capacity()) return;

@@ -16,6 +16,11 @@
 /// The ranks of a node share a table. Of n nodes each draws every n-th index, so that no two draw the same. The last
 /// member on another node that leaves a communicator tells the node that has drawn its number how many have left.
 ///
+/// Members of a communicator may belong to several jobs, which draw numbers of their own. Such a communicator's context
+/// has a *name*, drawn at random and the same everywhere. The first process of a node that meets the name draws a
+/// number for it, which all processes of the node use. Messages to other nodes and jobs carry the name
+/// (transport/tcp/wire.h).
+///
 /// Drawing a number and giving it back hold a lock that the ranks of a node share for some 50 ns; leave_context() is
 /// one atomic addition.
 #pragma once
@@ -23,6 +28,8 @@
 #include <cstdint>
 
 namespace volley {
+
+class Group;
 
 /// The communicators that every process has from the beginning; their numbers are not in the table. A message to
 /// MPI_COMM_SELF never leaves its process, so all processes use the same number for it.
@@ -37,6 +44,20 @@ std::uint32_t draw_context(int members);
 void give_back_context(std::uint32_t context);
 /// Called by each member once, when its communicator is gone. `members_here` is the number of members on this node.
 void leave_context(std::uint32_t context, int members_here);
+
+/// What members of a communicator tell each other of its context: its number or, if they are of several jobs, its name.
+using SharedContext = std::uint64_t;
+
+/// Called in one process: draws the context of a communicator of these groups; `remote` is nullptr in an
+/// intracommunicator. 0 if all numbers are in use.
+SharedContext draw_shared_context(const Group &local, const Group *remote = nullptr);
+SharedContext draw_shared_context(int members, bool several_jobs);
+/// Gives back what no process has asked the number of.
+void give_back_shared_context(SharedContext context);
+/// Called by each member once, when it makes its communicator: the number of the context on this node. 0 if all numbers
+/// are in use.
+std::uint32_t context_number(SharedContext context, int members_here);
+
 /// The error of a call for which no context was left.
 [[gnu::cold, nodiscard]] int no_context();
 

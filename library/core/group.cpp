@@ -2,6 +2,7 @@
 #include "core/group.h"
 
 #include "core/engine.h"
+#include "core/messages.h"
 
 #include <numeric>
 #include <utility>
@@ -28,6 +29,17 @@ Group::Group(std::vector<ProcessIndex> members, std::shared_ptr<SessionBuffer> s
         for (int i = 0; i < size(); ++i) members_[static_cast<std::size_t>(process(i))] = i;
     }
     rank_ = member(node.rank);
+    for (ProcessIndex process : processes_) {
+        if (!volley::processes.is_of_other_job(process)) continue;
+        volley::processes.retain(process);
+        has_other_jobs_ = true;
+    }
+}
+
+Group::~Group() {
+    if (!has_other_jobs_) return;
+    for (ProcessIndex process : processes_)
+        if (volley::processes.is_of_other_job(process) && volley::processes.release(process)) messages.part(process);
 }
 
 Group *Group::make(std::vector<ProcessIndex> members, std::shared_ptr<SessionBuffer> session) {

@@ -41,6 +41,10 @@ class Group final : public Object {
     const std::vector<ProcessIndex> &processes() const {
         return processes_;
     }
+    /// Some members are processes of other jobs.
+    bool has_other_jobs() const {
+        return has_other_jobs_;
+    }
     const std::shared_ptr<SessionBuffer> &session() const {
         return session_;
     }
@@ -57,13 +61,14 @@ class Group final : public Object {
   private:
     friend class Pool<Group>;
     Group(std::vector<ProcessIndex> members, std::shared_ptr<SessionBuffer> session);
-    ~Group() = default;
+    ~Group();
 
     std::vector<ProcessIndex> processes_;
     /// Inverse of processes_, as far as it was known then; empty where member i is process i.
     std::vector<int> members_;
     std::shared_ptr<SessionBuffer> session_;
     int rank_ = MPI_UNDEFINED;
+    bool has_other_jobs_ = false;
 };
 
 } // namespace volley

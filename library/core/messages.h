@@ -57,6 +57,15 @@ class Messages {
         tcp.tell_departed(process, context, members);
     }
 
+    /// Called once the table of processes has grown.
+    void make_room() {
+        shared_memory.make_room();
+    }
+    /// No group has this process of another job any more: the connections to it end once nothing is under way.
+    void part(ProcessIndex process) {
+        tcp.part(process);
+    }
+
     /// One round of all transports. True if anything moved.
     bool progress(Look look) {
         bool moved = shared_memory.progress(look);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "init/initialise.h"
 
-#include "init/build_id.h"
+#include "boot/build_id.h"
 
 #include "boot/error.h"
 #include "boot/join.h"
@@ -79,7 +79,7 @@ void join() {
     node.application = place.application;
     RankRecord *records = rank_records(place.arena);
     node.own = &records[place.rank];
-    processes.open(records, place.ranks, place.rank, place.arena->transport);
+    processes.open(records, place.ranks, place.rank, place.arena->transport, job_number(*place.arena));
     node.settings = read_settings();
     open_selection();
     check_library(*place.arena);

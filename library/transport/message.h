@@ -169,6 +169,10 @@ void complete_request(const Send &send);
 /// So many members of a communicator, whose context this node has drawn, have left it on another node. False if that
 /// cannot be.
 bool members_departed(std::uint32_t context, std::uint64_t members);
+/// The name of a communicator's context if its members are of several jobs, else 0 (core/contexts.h); and the number
+/// of the context with that name on this node, 0 if none is left.
+std::uint64_t name_of_context(std::uint32_t context);
+std::uint32_t context_of_name(std::uint64_t name);
 /// Records in the receive's completion that `bytes` are more than its buffer holds.
 [[gnu::cold]] void truncated(Receive &receive, Count bytes);
 /// Records in `send.error` that there was no memory for the send, and completes it.

@@ -7,13 +7,24 @@ namespace volley {
 
 ProcessTable processes;
 
-void ProcessTable::open(RankRecord *records, int ranks, int own, Transport on_node) {
+namespace {
+
+/// No job has this number.
+constexpr std::uint64_t no_job = UINT64_MAX;
+
+} // namespace
+
+void ProcessTable::open(RankRecord *records, int ranks, int own, Transport on_node, std::uint64_t job) {
     processes_.clear();
+    contacts_.clear();
+    free_.clear();
     at_place_.clear();
+    job_ = job;
     ranks_ = ranks;
+    next_node_ = 0;
     several_nodes_ = false;
     for (int rank = 0; rank < ranks; rank++) {
-        Process process{.name = {.rank = rank}, .node = records[rank].node};
+        Process process{.name = {.job = job, .rank = rank}, .node = records[rank].node};
         if (process.node == records[own].node) {
             process.place = rank; // the launcher keeps the records of all ranks side by side
             process.record = &records[rank];
@@ -28,7 +39,11 @@ void ProcessTable::open(RankRecord *records, int ranks, int own, Transport on_no
 ProcessIndex ProcessTable::add(const Process &process) {
     auto index = static_cast<ProcessIndex>(processes_.size());
     processes_.push_back(process);
-    several_nodes_ |= process.node != processes_.front().node;
+    next_node_ = std::max(next_node_, process.node + 1);
+    if (is_of_other_job(index))
+        contacts_.emplace_back();
+    else
+        several_nodes_ |= process.node != processes_.front().node;
     if (process.place >= 0) {
         auto place = static_cast<std::size_t>(process.place);
         if (place >= at_place_.size()) at_place_.resize(place + 1, -1);
@@ -37,8 +52,39 @@ ProcessIndex ProcessTable::add(const Process &process) {
     return index;
 }
 
+ProcessIndex ProcessTable::introduce(ProcessName name, const Contact &contact) {
+    ProcessIndex index = find(name);
+    if (index >= 0 && !is_of_other_job(index)) return index;
+    if (index < 0) {
+        Process made{.name = name, .node = next_node_, .transport = Transport::tcp};
+        for (ProcessIndex other = ranks_; other < size(); other++)
+            if ((*this)[other].name.job == name.job && this->contact(other).node == contact.node)
+                made.node = (*this)[other].node;
+        next_node_ = std::max(next_node_, made.node + 1);
+        if (free_.empty()) {
+            index = add(made);
+        } else {
+            index = free_.back();
+            free_.pop_back();
+            processes_[static_cast<std::size_t>(index)] = made;
+        }
+    }
+    Contact &known = contacts_[static_cast<std::size_t>(index - ranks_)];
+    known.address = contact.address;
+    known.port = contact.port;
+    known.node = contact.node;
+    known.secrets.insert(known.secrets.end(), contact.secrets.begin(), contact.secrets.end());
+    return index;
+}
+
+void ProcessTable::forget(ProcessIndex process) {
+    processes_[static_cast<std::size_t>(process)].name.job = no_job;
+    contacts_[static_cast<std::size_t>(process - ranks_)] = {};
+    free_.push_back(process);
+}
+
 ProcessIndex ProcessTable::find(ProcessName name) const {
-    if (name.job == 0) return name.rank < ranks_ ? name.rank : -1;
+    if (name.job == job_) return name.rank >= 0 && name.rank < ranks_ ? name.rank : -1;
     auto found = std::ranges::find(processes_, name, &Process::name);
     return found == processes_.end() ? -1 : static_cast<ProcessIndex>(found - processes_.begin());
 }

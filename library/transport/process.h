@@ -11,6 +11,7 @@
 
 #include "boot/job.h"
 
+#include <array>
 #include <compare>
 #include <cstdint>
 #include <vector>
@@ -22,7 +23,7 @@ using ProcessIndex = std::int32_t;
 
 /// The name of a process, the same everywhere. The order of names decides which of two processes has to begin.
 struct ProcessName {
-    std::int32_t job = 0; ///< 0: this job
+    std::uint64_t job = 0; ///< its number: job_number()
     std::int32_t rank = 0;
 
     auto operator<=>(const ProcessName &) const = default;
@@ -36,13 +37,46 @@ struct Process {
     Transport transport = Transport::shm; ///< carries the messages to it
 };
 
+using Secret = std::array<unsigned char, secret_bytes>;
+
+/// How a process of another job is reached, and recognised.
+struct Contact {
+    NetworkAddress address = {};
+    std::uint16_t port = 0;
+    std::int32_t node = 0; ///< its number in that job
+    /// What the two show to each other. Each connection between their jobs adds one; a process shows the last, and
+    /// accepts all, since what the other has written may be on its way.
+    std::vector<Secret> secrets = {};
+    int references = 0; ///< groups that have the process
+};
+
 class ProcessTable {
   public:
-    /// Adds the processes of this job, of which this process is number `own`. `on_node` carries messages between
-    /// processes of one node, except from a process to itself.
-    void open(RankRecord *records, int ranks, int own, Transport on_node);
+    /// Adds the processes of the job with that number, of which this process is number `own`. `on_node` carries
+    /// messages between processes of one node, except from a process to itself.
+    void open(RankRecord *records, int ranks, int own, Transport on_node, std::uint64_t job = 0);
     /// Adds a process.
     ProcessIndex add(const Process &process);
+
+    /// Adds a process that may be one of another job; if it is known already, its contact is renewed. It stays while
+    /// groups have it.
+    ProcessIndex introduce(ProcessName name, const Contact &contact);
+    bool is_of_other_job(ProcessIndex process) const {
+        return process >= ranks_;
+    }
+    /// Of a process of another job.
+    const Contact &contact(ProcessIndex process) const {
+        return contacts_[static_cast<std::size_t>(process - ranks_)];
+    }
+    void retain(ProcessIndex process) {
+        contacts_[static_cast<std::size_t>(process - ranks_)].references++;
+    }
+    /// True if no group has the process any more.
+    bool release(ProcessIndex process) {
+        return --contacts_[static_cast<std::size_t>(process - ranks_)].references == 0;
+    }
+    /// Nothing depends on this process of another job any more: its index becomes free.
+    void forget(ProcessIndex process);
 
     const Process &operator[](ProcessIndex process) const {
         return processes_[static_cast<std::size_t>(process)];
@@ -64,11 +98,11 @@ class ProcessTable {
     ProcessIndex at_place(std::int32_t place) const {
         return at_place_[static_cast<std::size_t>(place)];
     }
-    /// The rank that is shown to tools; -1 for no particular process.
+    /// The rank that is shown to tools; -1 for no particular process, and for those of other jobs.
     std::int32_t rank_in_job(ProcessIndex process) const {
-        return process >= 0 ? (*this)[process].name.rank : -1;
+        return process >= 0 && process < ranks_ ? process : -1;
     }
-    /// Some processes do not share memory with others.
+    /// Some processes of this job do not share memory with others.
     bool are_on_several_nodes() const {
         return several_nodes_;
     }
@@ -77,8 +111,12 @@ class ProcessTable {
 
   private:
     std::vector<Process> processes_;
+    std::vector<Contact> contacts_; ///< of those of other jobs
+    std::vector<ProcessIndex> free_;
     std::vector<ProcessIndex> at_place_;
+    std::uint64_t job_ = 0;
     int ranks_ = 0;
+    std::int32_t next_node_ = 0; ///< number of the next node of another job
     bool several_nodes_ = false;
 };
 

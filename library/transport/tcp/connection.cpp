@@ -30,7 +30,7 @@ constexpr timespec between_looks{.tv_sec = 0, .tv_nsec = 10'000'000};
 } // namespace
 
 const RankRecord &Connection::record_of_peer() const {
-    return rank_records(node.arena)[processes[peer_].name.rank];
+    return rank_records(node.arena)[peer_];
 }
 
 bool Connection::frame(const wire::FrameHeader &header, unsigned char *payload) {
@@ -106,6 +106,7 @@ bool Connection::flush() {
         }
     }
     if (socket_) watch(false);
+    if (socket_ && is_ending_) shutdown(socket_.get(), SHUT_WR);
     return moved;
 }
 
@@ -122,9 +123,24 @@ bool Connection::is_acknowledged() const {
 
 void Connection::say_leaving() {
     // A sender's connection whose receiver never accepted one has nothing to say, and nobody to say it to.
-    if (!socket_ || is_lost_) return;
+    if (!socket_ || is_lost_ || is_ending_) return;
     writer_.add({.kind = wire::FrameKind::leaving});
     flush();
+}
+
+void Connection::end(std::uint64_t new_key) {
+    say_leaving();
+    is_ending_ = true;
+    key_ = new_key;
+    if (socket_) descriptors.change(socket_.get(), watches_writable_ ? EPOLLIN | EPOLLOUT : EPOLLIN, key_);
+    flush();
+}
+
+/// Whether something depends on this connection, which has ended.
+bool Connection::has_failed() const {
+    if (peer_leaves_ || is_ending_) return false;
+    bool is_connected = processes.is_of_other_job(peer_) && processes.contact(peer_).references > 0;
+    return is_needed() || is_connected || !reader_.is_between_frames();
 }
 
 void Connection::give_up(const char *reason) {
@@ -141,13 +157,19 @@ void Connection::write_failed() {
 
 void Connection::lost(const char *reason) {
     is_lost_ = true;
-    if (!peer_leaves_ && (is_needed() || !reader_.is_between_frames())) fail(reason);
+    if (has_failed()) fail(reason);
     descriptors.remove(socket_.get()); // closing is not enough if a child of fork has it, too
     socket_.reset();
     writer_ = {};
 }
 
 void Connection::fail(const char *reason) const {
+    if (processes.is_of_other_job(peer_)) {
+        std::string text = "rank " + std::to_string(processes[peer_].name.rank) +
+                           " of a job that this one is connected to is gone (" + reason +
+                           "): it ended without MPI_Finalize, or its job was aborted";
+        abort_job_for(text.c_str());
+    }
     for (int looks = 0; looks < launcher_looks && node.arena->ending.load() == 0; looks++)
         nanosleep(&between_looks, nullptr);
     auto [sender, receiver] = ends();

@@ -3,7 +3,8 @@
 /// sends messages (Outgoing), the other receives them (Incoming). wire.h has the protocol.
 ///
 /// If a connection breaks while something depends on it, the job ends with a message that names both ranks. Nothing
-/// depends on it once the other rank has said that it leaves.
+/// depends on it once the other rank has said that it leaves. Connections to a process of another job also tell this
+/// one that the other job has failed: as long as the two are connected, these do not break either.
 #pragma once
 
 #include "boot/descriptor.h"
@@ -37,6 +38,14 @@ class Connection : protected FrameHandler {
     bool is_acknowledged() const;
     /// The last that is said.
     void say_leaving();
+    /// Says so, and ends the connection once all is written; it is gone when the other end has ended it, too.
+    void end(std::uint64_t new_key);
+    bool is_ending() const {
+        return is_ending_;
+    }
+    bool is_gone() const {
+        return !socket_;
+    }
 
   protected:
     Connection(ProcessIndex peer, std::uint64_t key) : peer_(peer), key_(key) {}
@@ -44,9 +53,6 @@ class Connection : protected FrameHandler {
 
     /// Takes the socket into use: it is watched and written to from now on.
     void use(Descriptor socket);
-    bool is_used() const {
-        return static_cast<bool>(socket_);
-    }
     /// There is no connection, for this reason. The first message that wants it ends the job.
     void give_up(const char *reason);
     /// Writes as much as the kernel takes.
@@ -66,6 +72,7 @@ class Connection : protected FrameHandler {
     virtual std::pair<ProcessIndex, ProcessIndex> ends() const = 0;
 
     /// The launcher's record of the other rank. All ranks are on this host, whichever node they are assigned to.
+    /// Precondition: the other process is of this job.
     const RankRecord &record_of_peer() const;
 
     [[noreturn]] void fail(const char *reason) const;
@@ -78,10 +85,12 @@ class Connection : protected FrameHandler {
     bool receive();
     void write_failed();
     void watch(bool writable);
+    bool has_failed() const;
     void lost(const char *reason);
 
-    const std::uint64_t key_;
+    std::uint64_t key_;
     Descriptor socket_;
+    bool is_ending_ = false;
     bool is_lost_ = false;
     const char *why_lost_ = "it was closed before";
     bool peer_leaves_ = false;
@@ -167,6 +176,7 @@ class Incoming final : public Connection {
     void pull(std::uint64_t id, Count wanted);
 
     std::uint64_t last_id_ = 0;
+    std::uint64_t arrived_ = 0;                            ///< cost of eager messages that have not been received
     std::uint64_t owed_ = 0;                               ///< credit not given back yet
     std::unordered_map<std::uint64_t, Unexpected *> kept_; ///< announced messages that wait for their receive
     std::unordered_map<std::uint64_t, Fetch> fetches_;

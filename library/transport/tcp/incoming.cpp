@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The receiver's end of a connection.
+#include "transport/abort.h"
 #include "transport/message.h"
 #include "transport/node.h"
 #include "transport/tcp/connection.h"
@@ -20,10 +21,19 @@ bool Incoming::take_frame(const wire::FrameHeader &header, unsigned char *payloa
     if (header.kind == wire::FrameKind::departed) return members_departed(header.context, header.bytes);
     bool is_eager = header.kind == wire::FrameKind::eager;
     if (!is_eager && header.kind != wire::FrameKind::request) return false;
-    if (header.source < 0 || header.source >= processes.size()) return false;
+    // A process may not know all members of a communicator of several jobs yet.
+    if (header.source < 0 || (header.name == 0 && header.source >= processes.size())) return false;
     if (!is_eager && header.id != ++last_id_) return false;
+    std::uint32_t context = header.context;
+    if (header.name != 0) {
+        context = context_of_name(header.name);
+        if (context == 0) abort_job_for("no context number is left for a communicator with processes of another job");
+        context |= header.context & 1U;
+    } else if (processes.is_of_other_job(peer_)) {
+        return false;
+    }
     const Arrival arrival{.sender = peer_,
-                          .envelope = {.tag = header.tag, .context = header.context, .source = header.source},
+                          .envelope = {.tag = header.tag, .context = context, .source = header.source},
                           .bytes = static_cast<Count>(header.bytes)};
     if (is_eager)
         arrive(arrival, payload);
@@ -36,6 +46,7 @@ bool Incoming::take_frame(const wire::FrameHeader &header, unsigned char *payloa
 
 /// A whole message has arrived.
 void Incoming::arrive(const Arrival &arrival, const unsigned char *payload) {
+    arrived_ += wire::eager_cost(static_cast<std::uint64_t>(arrival.bytes));
     if (Receive *receive = match(arrival)) {
         Count wanted = accept(*receive, arrival.envelope.source, arrival.envelope.tag, arrival.bytes);
         TypedBuffer here{nullptr, const_cast<unsigned char *>(payload), 0};
@@ -76,7 +87,10 @@ void Incoming::drop(std::uint64_t id) {
 }
 
 void Incoming::give_credit(Count bytes) {
-    owed_ += wire::eager_cost(static_cast<std::uint64_t>(bytes));
+    const std::uint64_t cost = wire::eager_cost(static_cast<std::uint64_t>(bytes));
+    if (cost > arrived_) return; // the message came by an earlier connection
+    arrived_ -= cost;
+    owed_ += cost;
     if (owed_ < wire::credit_portion) return;
     writer_.add({.kind = wire::FrameKind::credit, .bytes = owed_});
     owed_ = 0;

@@ -26,22 +26,40 @@ wire::FrameHeader header_of(const Send &send, wire::FrameKind kind, std::uint64_
             .source = send.envelope.source,
             .tag = send.envelope.tag,
             .bytes = static_cast<std::uint64_t>(send.bytes),
-            .id = id};
+            .id = id,
+            .name = name_of_context(send.envelope.context)};
+}
+
+Secret secret_of(ProcessIndex receiver) {
+    if (processes.is_of_other_job(receiver)) return processes.contact(receiver).secrets.back();
+    Secret own;
+    std::ranges::copy(node.arena->secret, own.begin());
+    return own;
 }
 
 } // namespace
 
 Outgoing::Outgoing(ProcessIndex receiver, std::uint64_t key) : Connection(receiver, key) {
-    wire::Hello hello = {
-        .magic = wire::magic, .version = wire::version, .rank = static_cast<std::uint32_t>(node.rank), .secret = {}};
-    std::memcpy(hello.secret, node.arena->secret, secret_bytes);
+    const wire::Hello hello = {.magic = wire::magic,
+                               .version = wire::version,
+                               .rank = static_cast<std::uint32_t>(node.rank),
+                               .job = job_number(*node.arena),
+                               .secret = secret_of(receiver)};
     writer_.add_bytes(&hello, sizeof hello);
 }
 
 bool Outgoing::connect() {
-    std::uint32_t port = record_of_peer().tcp_port.load(std::memory_order_acquire);
-    if (port == 0) return false;
-    Descriptor socket = connect_to(address_of(processes[peer_].node), static_cast<std::uint16_t>(port));
+    NetworkAddress address;
+    std::uint32_t port = 0;
+    if (processes.is_of_other_job(peer_)) {
+        address = processes.contact(peer_).address;
+        port = processes.contact(peer_).port;
+    } else {
+        port = record_of_peer().tcp_port.load(std::memory_order_acquire);
+        if (port == 0) return false;
+        address = address_of(processes[peer_].node);
+    }
+    Descriptor socket = connect_to(address, static_cast<std::uint16_t>(port));
     if (socket)
         use(std::move(socket));
     else

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transport/tcp/tcp.h"
 
+#include "boot/error.h"
 #include "transport/abort.h"
 #include "transport/message.h"
 #include "transport/node.h"
@@ -11,8 +12,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <string>
+#include <utility>
 
 namespace volley {
 namespace {
@@ -21,6 +24,8 @@ constexpr std::size_t most_strangers = 64;
 constexpr std::uint64_t longest_silence_ns = 5'000'000'000;
 /// At most so many connections are accepted in a row, so that they do not keep the rank from its messages.
 constexpr int most_accepted = 16;
+/// 0.1 ms each.
+constexpr int most_looks_for_end = 10'000;
 
 /// A look at the descriptors is a system call of some 0.3 us, and a message by TCP takes 10 us or more. So when nothing
 /// has been ready for as many rounds as such a message may take, a spinning rank looks at its memory some times in
@@ -29,7 +34,7 @@ constexpr std::uint32_t busy_rounds = 128;
 constexpr std::uint32_t rounds_per_look = 16;
 
 /// What is ready is found by its key: a kind and a process or descriptor.
-enum class Ready : std::uint32_t { listener, stranger, outgoing, incoming };
+enum class Ready : std::uint32_t { listener, other_listener, stranger, outgoing, incoming, ending, watched };
 
 /// The place of a process's connection, made if the table of processes has grown.
 template <class Connections> auto &place_for(ProcessIndex process, Connections &connections) {
@@ -43,11 +48,20 @@ std::uint64_t key_of(Ready kind, int number) {
 }
 
 /// Compares in the same time wherever the first difference is.
-bool is_secret(const unsigned char *shown) {
+bool are_equal(const Secret &shown, const unsigned char *secret) {
     unsigned differences = 0;
-    for (std::size_t i = 0; i < secret_bytes; i++)
-        differences |= static_cast<unsigned>(shown[i] ^ node.arena->secret[i]);
+    for (std::size_t i = 0; i < secret_bytes; i++) differences |= static_cast<unsigned>(shown[i] ^ secret[i]);
     return differences == 0;
+}
+
+/// The process that says so of itself; -1 if it does not know the secret.
+ProcessIndex sender_of(const wire::Hello &hello) {
+    ProcessIndex sender = processes.find({.job = hello.job, .rank = static_cast<std::int32_t>(hello.rank)});
+    if (sender < 0) return -1;
+    if (!processes.is_of_other_job(sender)) return are_equal(hello.secret, node.arena->secret) ? sender : -1;
+    const std::vector<Secret> &secrets = processes.contact(sender).secrets;
+    auto is_shown = [&](const Secret &secret) { return are_equal(hello.secret, secret.data()); };
+    return std::ranges::any_of(secrets, is_shown) ? sender : -1;
 }
 
 } // namespace
@@ -72,6 +86,51 @@ void Tcp::open(Descriptor listener) {
     node.wake_all(); // messages may wait for the port
 }
 
+std::uint16_t Tcp::listen_for_others(const NetworkAddress &address) {
+    open({});
+    auto is_at = [&](const NetworkAddress &other) { return std::memcmp(&other, &address, sizeof address) == 0; };
+    if (is_at(address_of(node.number()))) return static_cast<std::uint16_t>(node.own->tcp_port.load());
+    for (const Listener &listener : listeners_)
+        if (is_at(listener.address)) return listener.port;
+    std::uint16_t port = 0;
+    Descriptor socket = listen_at(address, port);
+    if (!descriptors.add(socket.get(), EPOLLIN, key_of(Ready::other_listener, static_cast<int>(listeners_.size()))))
+        throw Error("the system has no room to watch for TCP connections");
+    listeners_.push_back({address, port, std::move(socket)});
+    return port;
+}
+
+void Tcp::watch(int descriptor, bool writable) {
+    descriptors.add(descriptor, writable ? EPOLLOUT : EPOLLIN, key_of(Ready::watched, 0));
+}
+
+void Tcp::unwatch(int descriptor) {
+    descriptors.remove(descriptor);
+}
+
+void Tcp::part(ProcessIndex process) {
+    if (std::ranges::find(parting_, process) == parting_.end()) parting_.push_back(process);
+}
+
+/// Moves the end of the connections with a parting process on. True if nothing is left of them, or if the process is
+/// known again.
+bool Tcp::is_over(ProcessIndex process) {
+    if (processes.contact(process).references > 0) return true;
+    auto &outgoing = place_for(process, outgoing_);
+    if (outgoing && (!outgoing->is_delivered() || !outgoing->is_written())) return false;
+    if (outgoing) end(std::move(outgoing));
+    if (place_for(process, incoming_)) return false; // until the other side ends it
+    processes.forget(process);
+    return true;
+}
+
+/// The connection stays until the other end has read all and has ended it, too.
+void Tcp::end(std::unique_ptr<Outgoing> connection) {
+    const std::uint32_t number = next_ending_++;
+    connection->end(key_of(Ready::ending, static_cast<int>(number)));
+    if (!connection->is_gone()) ending_[number] = std::move(connection);
+}
+
 Outgoing &Tcp::to(ProcessIndex process) {
     auto &connection = place_for(process, outgoing_);
     if (!connection) {
@@ -94,11 +153,12 @@ void Tcp::fetch(Receive &receive, ProcessIndex sender, std::uint64_t number, Cou
 }
 
 void Tcp::received(ProcessIndex sender, Count bytes) {
-    incoming_[static_cast<std::size_t>(sender)]->give_credit(bytes);
+    // A process of another job may have left since it sent the message.
+    if (auto &connection = place_for(sender, incoming_)) connection->give_credit(bytes);
 }
 
 void Tcp::drop(ProcessIndex sender, std::uint64_t number) {
-    incoming_[static_cast<std::size_t>(sender)]->drop(number);
+    if (auto &connection = place_for(sender, incoming_)) connection->drop(number);
 }
 
 void Tcp::tell_departed(ProcessIndex process, std::uint32_t context, int members) {
@@ -113,6 +173,8 @@ bool Tcp::progress(Look look) {
         moved |= handle(event.data.u64);
     }
     if (!strangers_.empty()) close_silent();
+    if (!parting_.empty()) [[unlikely]]
+        std::erase_if(parting_, [&](ProcessIndex process) { return is_over(process); });
     return moved;
 }
 
@@ -126,22 +188,45 @@ bool Tcp::handle(std::uint64_t key) {
     auto number = static_cast<std::uint32_t>(key);
     switch (static_cast<Ready>(key >> 32)) {
     case Ready::listener:
-        return accept();
+        return accept(listener_);
+    case Ready::other_listener:
+        return accept(listeners_[number].socket);
     case Ready::stranger:
         return hear(static_cast<int>(number));
     case Ready::outgoing:
         return outgoing_[number]->serve();
     case Ready::incoming:
-        return incoming_[number]->serve();
+        return serve_incoming(number);
+    case Ready::ending:
+        return serve_ending(number);
+    case Ready::watched:
+        return true;
     }
     return false;
 }
 
+bool Tcp::serve_incoming(std::uint32_t sender) {
+    if (!incoming_[sender]) return false;
+    bool moved = incoming_[sender]->serve();
+    // The process may connect again.
+    if (processes.is_of_other_job(static_cast<ProcessIndex>(sender)) && incoming_[sender]->is_gone())
+        incoming_[sender].reset();
+    return moved;
+}
+
+bool Tcp::serve_ending(std::uint32_t number) {
+    auto found = ending_.find(number);
+    if (found == ending_.end()) return false;
+    bool moved = found->second->serve();
+    if (found->second->is_gone()) ending_.erase(found);
+    return moved;
+}
+
 /// Takes the connections that wait. True if one of them turned out to be a rank's.
-bool Tcp::accept() {
+bool Tcp::accept(const Descriptor &listener) {
     bool moved = false;
     for (int accepted = 0; accepted < most_accepted; accepted++) {
-        Descriptor made = accept_from(listener_);
+        Descriptor made = accept_from(listener);
         if (!made) {
             if (errno != EMFILE && errno != ENFILE && errno != ENOMEM && errno != ENOBUFS) return moved;
             std::string text = std::string("cannot take a TCP connection of another rank: ") + std::strerror(errno);
@@ -171,16 +256,18 @@ bool Tcp::hear(int descriptor) {
     return known;
 }
 
-/// Makes a stranger's connection an Incoming. False if the stranger is not a rank of this job that sends by TCP, or
+/// Makes a stranger's connection an Incoming. False if the stranger is not a rank that sends to this one by TCP, or
 /// already has a connection.
 bool Tcp::greet(Stranger &stranger) {
     wire::Hello hello;
     std::memcpy(&hello, stranger.hello, sizeof hello);
-    if (hello.magic != wire::magic || hello.version != wire::version || !is_secret(hello.secret)) return false;
-    if (hello.rank >= static_cast<std::uint32_t>(processes.ranks())) return false;
-    ProcessIndex sender = processes.find({.rank = static_cast<std::int32_t>(hello.rank)});
+    if (hello.magic != wire::magic || hello.version != wire::version || hello.rank > INT32_MAX) return false;
+    ProcessIndex sender = sender_of(hello);
+    if (sender < 0 || processes[sender].transport != Transport::tcp) return false;
     auto &connection = place_for(sender, incoming_);
-    if (processes[sender].transport != Transport::tcp || connection) return false;
+    // A process of another job that had been forgotten there, and is known again, ends its earlier connection first.
+    if (connection && processes.is_of_other_job(sender)) take_end(connection);
+    if (connection) return false;
     descriptors.remove(stranger.socket.get());
     connection = std::make_unique<Incoming>(sender, key_of(Ready::incoming, sender), std::move(stranger.socket));
     connection->serve();
@@ -195,6 +282,15 @@ void Tcp::close_silent() {
 void Tcp::close(std::vector<Stranger>::iterator stranger) {
     if (stranger->socket) descriptors.remove(stranger->socket.get()); // else it is a connection now
     strangers_.erase(stranger);
+}
+
+/// The other end has ended this connection, and has made another; what it wrote before may still be on its way.
+void Tcp::take_end(std::unique_ptr<Incoming> &connection) {
+    constexpr timespec between_looks{.tv_sec = 0, .tv_nsec = 100'000};
+    for (int looks = 0; looks < most_looks_for_end && !connection->is_gone(); looks++) {
+        if (!connection->serve()) nanosleep(&between_looks, nullptr);
+    }
+    if (connection->is_gone()) connection.reset();
 }
 
 bool Tcp::all_written() const {

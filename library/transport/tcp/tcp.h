@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 namespace volley {
@@ -29,6 +30,15 @@ class Tcp {
     /// Accepts connections from now on: at a socket that the launcher has made and published, or at one of its own if
     /// there is none. Throws Error.
     void open(Descriptor listener);
+    /// Where processes of other jobs connect to this one, at that address of this host: the port. Throws Error.
+    std::uint16_t listen_for_others(const NetworkAddress &address);
+    /// No group has that process of another job any more: the connections with it end once nothing is under way, and
+    /// then the process is forgotten.
+    void part(ProcessIndex process);
+    /// Watches a descriptor for a call that waits for it: what is ready ends the wait's sleep, and nothing else.
+    /// Precondition: enabled().
+    void watch(int descriptor, bool writable);
+    void unwatch(int descriptor);
     bool enabled() const {
         return static_cast<bool>(listener_);
     }
@@ -67,10 +77,22 @@ class Tcp {
         unsigned char hello[sizeof(wire::Hello)] = {};
     };
 
+    /// A further socket where processes of other jobs connect.
+    struct Listener {
+        NetworkAddress address;
+        std::uint16_t port;
+        Descriptor socket;
+    };
+
     Outgoing &to(ProcessIndex process);
+    bool is_over(ProcessIndex process);
+    bool serve_incoming(std::uint32_t sender);
+    bool serve_ending(std::uint32_t number);
+    void end(std::unique_ptr<Outgoing> connection);
+    static void take_end(std::unique_ptr<Incoming> &connection);
     bool connect_waiting();
     bool handle(std::uint64_t key);
-    bool accept();
+    bool accept(const Descriptor &listener);
     bool hear(int descriptor);
     bool greet(Stranger &stranger);
     void close_silent();
@@ -81,7 +103,11 @@ class Tcp {
     std::vector<std::unique_ptr<Incoming>> incoming_; ///< indexed by sender
     std::vector<ProcessIndex> waiting_;               ///< receivers that do not accept connections yet
     std::vector<Stranger> strangers_;                 ///< in the order in which they came
-    std::uint32_t idle_rounds_ = 0;                   ///< of progress since something was ready
+    std::vector<Listener> listeners_;                 ///< for other jobs
+    std::vector<ProcessIndex> parting_;               ///< of other jobs
+    std::unordered_map<std::uint32_t, std::unique_ptr<Outgoing>> ending_; ///< by a number
+    std::uint32_t next_ending_ = 0;
+    std::uint32_t idle_rounds_ = 0; ///< of progress since something was ready
 };
 
 extern Tcp tcp;

@@ -22,10 +22,13 @@
 ///
 /// Messages are matched in the order of their eager and request frames. The data of several messages may take turns.
 ///
-/// Both ends run on one host, so numbers are in its byte order.
+/// A communicator whose members are of several jobs has a context with a name, which each node numbers for itself:
+/// eager and request carry the name then, and of the number its lowest bit, the kind of traffic.
+///
+/// All hosts have the same byte order.
 #pragma once
 
-#include "boot/job.h"
+#include "transport/process.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -33,13 +36,14 @@
 namespace volley::wire {
 
 inline constexpr std::uint64_t magic = 0x5043'5459'454c'4c4f; ///< "OLLEYTCP", as bytes
-inline constexpr std::uint32_t version = 2;
+inline constexpr std::uint32_t version = 3;
 
 struct Hello {
     std::uint64_t magic;
     std::uint32_t version;
-    std::uint32_t rank; ///< the sender's in the job
-    unsigned char secret[secret_bytes];
+    std::uint32_t rank; ///< the sender's in its job
+    std::uint64_t job;  ///< the number of that (boot/job.h)
+    Secret secret;      ///< of the job or, between jobs, of their connection
 };
 
 enum class FrameKind : std::uint32_t {
@@ -60,10 +64,11 @@ struct FrameHeader {
     std::int32_t source = 0;
     std::int32_t tag = 0;
     std::uint64_t bytes = 0;
-    std::uint64_t id = 0; ///< not 0 where there is one
+    std::uint64_t id = 0;   ///< not 0 where there is one
+    std::uint64_t name = 0; ///< of the context; 0: it has none
 };
 
-static_assert(sizeof(Hello) == 48 && sizeof(FrameHeader) == 32);
+static_assert(sizeof(Hello) == 56 && sizeof(FrameHeader) == 40);
 
 /// The longest message that is sent eagerly, and the longest payload of a data frame.
 inline constexpr std::uint64_t largest_eager = 16384;

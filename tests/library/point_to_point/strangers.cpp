@@ -58,7 +58,7 @@ int connected(int port) {
 std::string false_hello(std::uint32_t rank) {
     const std::uint64_t magic = 0x5043'5459'454c'4c4f;
     const std::uint32_t version = 1;
-    std::string hello(48, 'x');
+    std::string hello(56, 'x');
     std::memcpy(hello.data(), &magic, sizeof magic);
     std::memcpy(hello.data() + 8, &version, sizeof version);
     std::memcpy(hello.data() + 12, &rank, sizeof rank);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "init/build_id.h"
+#include "boot/build_id.h"
 
 #include <elf.h>
 #include <link.h>

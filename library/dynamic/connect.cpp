@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dynamic/connect.h"
+
+#include "boot/build_id.h"
+#include "boot/error.h"
+#include "boot/sockets.h"
+#include "collective/internal.h"
+#include "collective/selection.h"
+#include "communicator/context_allocation.h"
+#include "core/contexts.h"
+#include "core/error.h"
+#include "core/messages.h"
+#include "dynamic/port.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <utility>
+
+namespace volley {
+namespace {
+
+/// Plain data, sent as bytes.
+struct ProcessDescription {
+    ProcessName name;
+    NetworkAddress address;
+    std::int32_t node; ///< its number in that job
+    std::int32_t port; ///< 0: it can take no connections
+};
+
+/// All processes of an intercommunicator must take the same steps in a collective operation.
+struct Agreement {
+    std::uint64_t version = 1; ///< of all that is said here
+    std::uint64_t library = build_id();
+    std::uint64_t algorithms = selection_number();
+    std::uint64_t checking = node.settings.checking ? 1 : 0;
+
+    bool operator==(const Agreement &) const = default;
+};
+
+struct Offer {
+    Agreement agreement;
+    std::int64_t members = 0; ///< 0: this group cannot be connected
+    SharedContext context = 0;
+    Secret secret = {};
+};
+
+/// More than any job has.
+constexpr std::int64_t most_members = 1 << 20;
+
+/// What the root tells its group.
+struct Plan {
+    std::int64_t others = 0;
+    AllocatedContext allocated;
+    Secret secret = {};
+};
+
+using Descriptions = std::vector<ProcessDescription>;
+
+Count bytes_of(const Descriptions &descriptions) {
+    return static_cast<Count>(descriptions.size() * sizeof descriptions[0]);
+}
+
+/// This process, as others reach it: at the address of its node or, if that has none, at the root's.
+ProcessDescription describe_own(const NetworkAddress &address_of_root) {
+    const bool is_published = node_records(node.arena)[node.number()].address.family != 0;
+    ProcessDescription own{.name = processes[node.rank].name,
+                           .address = is_published ? address_of(node.number()) : address_of_root,
+                           .node = node.number(),
+                           .port = 0};
+    try {
+        own.port = tcp.listen_for_others(own.address);
+    } catch (const Error &error) {
+        std::fprintf(stderr, "Volley: rank %d: %s\n", node.rank, error.what());
+    }
+    return own;
+}
+
+/// Those of a group of several jobs are described by the one that has been told of them.
+int describe_group(Communicator &comm, const NetworkAddress &address_of_root, Descriptions &descriptions) {
+    const ProcessDescription own = describe_own(address_of_root);
+    descriptions.resize(static_cast<std::size_t>(comm.size()));
+    return allgather(&own, sizeof own, descriptions.data(), comm);
+}
+
+int refuse(const char *reason) {
+    return fail(MPI_ERR_PORT, "the processes cannot be connected: %s", reason);
+}
+
+int gone() {
+    return refuse("the other side has gone");
+}
+
+/// Says to the other root what this group is, and learns what the other one is.
+int exchange(Meeting &meeting, const Communicator &comm, const Descriptions &own, Plan &plan, Descriptions &others) {
+    Link &link = meeting.link;
+    Offer offer, answer;
+    const auto is_deaf = [](const ProcessDescription &member) { return member.port == 0; };
+    const bool is_able = std::ranges::none_of(own, is_deaf);
+    const auto say = [&] {
+        offer.members = is_able ? comm.size() : 0;
+        return link.write(&offer, sizeof offer) &&
+               link.write(own.data(), is_able ? static_cast<std::size_t>(bytes_of(own)) : 0);
+    };
+    const auto hear = [&] {
+        if (!link.read(&answer, sizeof answer) || answer.members < 0 || answer.members > most_members) return false;
+        others.resize(static_cast<std::size_t>(answer.members));
+        return link.read(others.data(), static_cast<std::size_t>(bytes_of(others)));
+    };
+    const auto draw = [&] {
+        const std::uint64_t job = processes[node.rank].name.job;
+        const bool several = comm.local().has_other_jobs() ||
+                             std::ranges::any_of(others, [&](auto &other) { return other.name.job != job; });
+        offer.context = draw_shared_context(comm.size() + static_cast<int>(others.size()), several);
+        offer.secret = random_secret();
+    };
+    if (meeting.accepts) {
+        if (!hear()) return gone();
+        draw();
+        if (!say()) return gone();
+    } else if (!say() || !hear()) {
+        return gone();
+    }
+    if (!is_able) return refuse("a process of this side has no room for a socket");
+    if (answer.members == 0) return refuse("a process of the other side has no room for a socket");
+    if (answer.agreement.library != offer.agreement.library)
+        return refuse("they have loaded different builds of libmpi_abi.so.1");
+    if (answer.agreement != offer.agreement)
+        return refuse("they have different values of VOLLEY_COLLECTIVES or VOLLEY_CHECK");
+    for (const ProcessDescription &other : others)
+        if (std::ranges::find(own, other.name, &ProcessDescription::name) != own.end())
+            return fail(MPI_ERR_GROUP, "rank %d of a job is in both groups that are to be connected", other.name.rank);
+    const Offer &drawn = meeting.accepts ? offer : answer;
+    plan.others = answer.members;
+    plan.secret = drawn.secret;
+    plan.allocated = {drawn.context, draw_shared_context(comm.local()), draw_area(comm.local())};
+    return plan.allocated.context == 0 || plan.allocated.local_context == 0 ? no_context() : MPI_SUCCESS;
+}
+
+/// Called in all members: from now on messages of those processes are taken, and some can be sent to them.
+Group *introduce(const Descriptions &others, const Secret &secret) {
+    std::vector<ProcessIndex> members;
+    for (const ProcessDescription &other : others)
+        members.push_back(processes.introduce(other.name, {.address = other.address,
+                                                           .port = static_cast<std::uint16_t>(other.port),
+                                                           .node = other.node,
+                                                           .secrets = {secret}}));
+    messages.make_room();
+    return Group::make(std::move(members));
+}
+
+/// Each root says that its group knows the other.
+int say_ready(Link &link) {
+    char byte = 1;
+    return link.write(&byte, 1) && link.read(&byte, 1) ? MPI_SUCCESS : gone();
+}
+
+} // namespace
+
+int share_code(int code, int root, Communicator &comm) {
+    struct {
+        std::int32_t error_class = 0;
+        std::array<char, 512> sentence = {};
+    } shared;
+    if (comm.rank() == root) {
+        shared.error_class = class_of_any_code(code);
+        std::string(sentence_of(code)).copy(shared.sentence.data(), shared.sentence.size() - 1);
+    }
+    if (int failure = broadcast(&shared, sizeof shared, root, comm); failure != MPI_SUCCESS) return failure;
+    if (comm.rank() == root || shared.error_class == MPI_SUCCESS) return code;
+    return fail(shared.error_class, "%s", shared.sentence.data());
+}
+
+int connect_groups(Communicator &comm, int root, const std::function<int(Meeting &)> &meet, Communicator *&made) {
+    made = nullptr;
+    const bool is_root = comm.rank() == root;
+    Meeting meeting;
+    int code = MPI_SUCCESS;
+    try {
+        tcp.open({});
+        if (is_root) code = meet(meeting);
+    } catch (const Error &error) {
+        code = fail(MPI_ERR_OTHER, "%s", error.what());
+    }
+    if (code = share_code(code, root, comm); code != MPI_SUCCESS) return code;
+    NetworkAddress address = is_root ? meeting.link.own_address() : NetworkAddress{};
+    if (code = broadcast(&address, sizeof address, root, comm); code != MPI_SUCCESS) return code;
+    Descriptions own, others;
+    if (code = describe_group(comm, address, own); code != MPI_SUCCESS) return code;
+    Plan plan;
+    if (is_root) code = exchange(meeting, comm, own, plan, others);
+    if (code = share_code(code, root, comm); code != MPI_SUCCESS) return code;
+    if (code = broadcast(&plan, sizeof plan, root, comm); code != MPI_SUCCESS) return code;
+    others.resize(static_cast<std::size_t>(plan.others));
+    if (code = broadcast(others.data(), bytes_of(others), root, comm); code != MPI_SUCCESS) return code;
+    Group *remote = introduce(others, plan.secret);
+    code = barrier(comm);
+    if (is_root && code == MPI_SUCCESS) code = say_ready(meeting.link);
+    code = share_code(code, root, comm);
+    if (code == MPI_SUCCESS) {
+        made = Communicator::make_unsettled(comm.local(), remote);
+        code = settle(*made, plan.allocated);
+        if (code != MPI_SUCCESS) Communicator::release(*std::exchange(made, nullptr));
+    }
+    Group::release(*remote);
+    return code;
+}
+
+} // namespace volley

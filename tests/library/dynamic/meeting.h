@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// What tests of intercommunicators between jobs have in common: traffic that shows whether one works.
+#pragma once
+
+#include "../check.h"
+
+/// Messages of three lengths between all pairs of both groups; `low` is the same in a whole group, and differs.
+inline void exchange_messages(MPI_Comm inter, bool low) {
+    int own, remote;
+    MPI_Comm_rank(inter, &own);
+    MPI_Comm_remote_size(inter, &remote);
+    for (std::size_t bytes : {std::size_t{0}, std::size_t{100}, std::size_t{300'000}}) {
+        for (int peer = 0; peer < remote; peer++) {
+            std::vector<unsigned char> out = message(own, low ? 1 : 2, bytes), in(bytes);
+            MPI_Status status;
+            MPI_Sendrecv(out.data(), static_cast<int>(bytes), MPI_BYTE, peer, 7, in.data(), static_cast<int>(bytes),
+                         MPI_BYTE, peer, 7, inter, &status);
+            CHECK(status.MPI_SOURCE == peer);
+            CHECK(in == message(peer, low ? 2 : 1, bytes));
+        }
+    }
+}
+
+/// Collectives over both groups.
+inline void use_together(MPI_Comm inter, bool low) {
+    int rank, size, remote;
+    MPI_Comm_rank(inter, &rank);
+    MPI_Comm_size(inter, &size);
+    MPI_Comm_remote_size(inter, &remote);
+    MPI_Barrier(inter);
+    int one = low ? 1 : 1000, sum = 0;
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, inter);
+    CHECK(sum == remote * (low ? 1000 : 1));
+    int value = low && rank == 0 ? 42 : 0;
+    int root = low ? (rank == 0 ? MPI_ROOT : MPI_PROC_NULL) : 0;
+    MPI_Bcast(&value, 1, MPI_INT, root, inter);
+    CHECK(value == (low && rank != 0 ? 0 : 42));
+    std::vector<int> all(static_cast<std::size_t>(remote));
+    MPI_Allgather(&rank, 1, MPI_INT, all.data(), 1, MPI_INT, inter);
+    for (int i = 0; i < remote; i++) CHECK(all[static_cast<std::size_t>(i)] == i);
+}
+
+/// All processes of an intracommunicator that goes over both jobs.
+inline void use_one_group(MPI_Comm comm) {
+    int rank, size;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    for (int count : {1, 1000, 100'000}) {
+        std::vector<int> in(static_cast<std::size_t>(count), rank + 1), out(in.size());
+        MPI_Allreduce(in.data(), out.data(), count, MPI_INT, MPI_SUM, comm);
+        for (int value : out) CHECK(value == size * (size + 1) / 2);
+        MPI_Bcast(in.data(), count, MPI_INT, size - 1, comm);
+        for (int value : in) CHECK(value == size);
+    }
+    int next = (rank + 1) % size, previous = (rank + size - 1) % size, got = -1;
+    MPI_Sendrecv(&rank, 1, MPI_INT, next, 3, &got, 1, MPI_INT, previous, 3, comm, MPI_STATUS_IGNORE);
+    CHECK(got == previous);
+    MPI_Comm split, duplicate;
+    MPI_Comm_dup(comm, &duplicate);
+    MPI_Comm_split(duplicate, rank % 2, rank, &split);
+    int members, sum = 0, one = 1;
+    MPI_Comm_size(split, &members);
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, split);
+    CHECK(sum == members);
+    MPI_Comm_free(&split);
+    MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &split);
+    MPI_Comm_size(split, &members);
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, split);
+    CHECK(sum == members && members < size);
+    MPI_Comm_free(&split);
+    MPI_Comm_free(&duplicate);
+}
+
+/// Everything that an intercommunicator is for, in both groups.
+inline void use(MPI_Comm inter, bool low) {
+    int is_inter;
+    MPI_Comm_test_inter(inter, &is_inter);
+    CHECK(is_inter);
+    exchange_messages(inter, low);
+    use_together(inter, low);
+    MPI_Comm duplicate, merged;
+    MPI_Comm_dup(inter, &duplicate);
+    use_together(duplicate, low);
+    MPI_Intercomm_merge(duplicate, low ? 0 : 1, &merged);
+    int rank, own;
+    MPI_Comm_rank(merged, &rank);
+    MPI_Comm_rank(inter, &own);
+    if (low) CHECK(rank == own);
+    use_one_group(merged);
+    MPI_Comm_free(&merged);
+    MPI_Comm_free(&duplicate);
+}

@@ -386,6 +386,89 @@ static void communicators(void) {
     CHECK((size_t)length == strlen(host));
 }
 
+/// Data as text, converted by the program.
+static int text_state;
+
+static int text_extent(MPI_Datatype datatype, MPI_Aint *extent, void *state) {
+    CHECK(state == &text_state);
+    if (datatype != MPI_INT) return MPI_ERR_TYPE;
+    *extent = 8;
+    return MPI_SUCCESS;
+}
+
+static int to_text(void *memory, MPI_Datatype datatype, int count, void *external, MPI_Offset position, void *state) {
+    CHECK(datatype == MPI_INT && state == &text_state);
+    for (int i = 0; i < count; i++) {
+        char text[16];
+        snprintf(text, sizeof text, "%8d", ((int *)memory)[position + i]);
+        memcpy((char *)external + 8 * i, text, 8);
+    }
+    return MPI_SUCCESS;
+}
+
+static int from_text(void *memory, MPI_Datatype datatype, int count, void *external, MPI_Offset position, void *state) {
+    CHECK(datatype == MPI_INT && state == &text_state);
+    for (int i = 0; i < count; i++) {
+        char text[9] = {0};
+        memcpy(text, (char *)external + 8 * i, 8);
+        ((int *)memory)[position + i] = atoi(text);
+    }
+    return MPI_SUCCESS;
+}
+
+static MPI_File failed_file;
+static int failed_class;
+
+static void note_file(MPI_File *file, int *code, ...) {
+    failed_file = *file;
+    MPI_Error_class(*code, &failed_class);
+}
+
+static void files(void) {
+    MPI_File file = MPI_FILE_NULL, none = MPI_FILE_NULL;
+    MPI_Errhandler errhandler;
+    MPI_Offset place = -1;
+    MPI_Status status;
+    MPI_Request request;
+    int mode = MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, got = 0, count = 0, error_class = 0;
+    MPI_Error_class(MPI_File_open(MPI_COMM_WORLD, "missing", MPI_MODE_RDONLY, MPI_INFO_NULL, &none), &error_class);
+    CHECK(none == MPI_FILE_NULL && error_class == MPI_ERR_NO_SUCH_FILE);
+    MPI_Error_class(MPI_File_open(MPI_COMM_WORLD, "missing", MPI_MODE_RDONLY | MPI_MODE_WRONLY, MPI_INFO_NULL, &none),
+                    &error_class);
+    CHECK(error_class == MPI_ERR_AMODE);
+    GOOD(MPI_File_open(MPI_COMM_WORLD, "file", mode, MPI_INFO_NULL, &file));
+    CHECK(file != MPI_FILE_NULL && MPI_File_f2c(MPI_File_c2f(file)) == file);
+    CHECK(MPI_File_f2c(MPI_File_c2f(MPI_FILE_NULL)) == MPI_FILE_NULL);
+    int opened = 0;
+    GOOD(MPI_File_get_amode(file, &opened));
+    CHECK(opened == mode);
+    GOOD(MPI_Register_datarep("text", from_text, to_text, text_extent, &text_state));
+    GOOD(MPI_Register_datarep("plain", MPI_CONVERSION_FN_NULL, MPI_CONVERSION_FN_NULL, text_extent, &text_state));
+    GOOD(MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "text", MPI_INFO_NULL));
+    GOOD(MPI_File_iwrite_at_all(file, rank, &rank, 1, MPI_INT, &request));
+    GOOD(MPI_Wait(&request, &status));
+    GOOD(MPI_Get_count(&status, MPI_INT, &count));
+    CHECK(count == 1);
+    GOOD(MPI_Barrier(MPI_COMM_WORLD));
+    GOOD(MPI_File_read_at(file, (rank + 1) % size, &got, 1, MPI_INT, MPI_STATUS_IGNORE));
+    CHECK(got == (rank + 1) % size);
+    GOOD(MPI_File_get_size(file, &place));
+    CHECK(place == 8 * size);
+    GOOD(MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
+    GOOD(MPI_File_write_ordered(file, &rank, 1, MPI_INT, &status));
+    GOOD(MPI_File_seek(file, -1, MPI_SEEK_END));
+    GOOD(MPI_File_get_position(file, &place));
+    CHECK(place == 2 * size - 1);
+    GOOD(MPI_File_create_errhandler(note_file, &errhandler));
+    GOOD(MPI_File_set_errhandler(file, errhandler));
+    CHECK(MPI_File_seek(file, -1, MPI_SEEK_SET) != MPI_SUCCESS);
+    CHECK(failed_file == file && failed_class == MPI_ERR_ARG);
+    CHECK(MPI_File_set_view(file, MPI_DISPLACEMENT_CURRENT, MPI_INT, MPI_INT, "native", MPI_INFO_NULL) != MPI_SUCCESS);
+    GOOD(MPI_Errhandler_free(&errhandler));
+    GOOD(MPI_File_close(&file));
+    CHECK(file == MPI_FILE_NULL);
+}
+
 int main(int argc, char **argv) {
     int provided = -1, asked = -1;
     if (MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided) != MPI_SUCCESS) return 1;
@@ -401,6 +484,7 @@ int main(int argc, char **argv) {
     callbacks();
     generalized_requests();
     communicators();
+    files();
     char version[MPI_MAX_LIBRARY_VERSION_STRING];
     int length = 0;
     GOOD(MPI_Get_library_version(version, &length));

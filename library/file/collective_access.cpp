@@ -15,6 +15,10 @@ namespace {
 /// From pieces of this size on, a call for each costs less than a copy through an aggregator.
 constexpr Count long_piece = 64 << 10;
 
+/// Aggregators go through all of the file between the first byte and the last: where less than one in so many is
+/// accessed, in windows in which mostly nothing is.
+constexpr Count sparse = 64;
+
 /// What is decided from what all ranks have told, and then done.
 class CollectiveAccess final : public std::enable_shared_from_this<CollectiveAccess> {
   public:
@@ -68,12 +72,15 @@ class CollectiveAccess final : public std::enable_shared_from_this<CollectiveAcc
         Choice choice = access_->writes() ? file.hints.collect_writes : file.hints.collect_reads;
         bool possible = std::ranges::all_of(announced_, [](const Announcement &one) { return one.increasing != 0; });
         if (choice == Choice::disable || !possible || file.atomic) return false;
-        if (choice == Choice::enable) return true;
-        Count bytes = 0, pieces = 0;
+        Count bytes = 0, pieces = 0, first = INT64_MAX, last = 0;
         for (const Announcement &one : announced_) {
             bytes += one.to - one.from;
             pieces += one.pieces;
+            if (one.first < one.last) first = std::min(first, one.first);
+            last = std::max(last, one.last);
         }
+        if ((last - std::min(first, last)) / sparse > std::max(bytes, file.hints.buffer_bytes)) return false;
+        if (choice == Choice::enable) return true;
         return pieces > 0 && bytes / pieces < long_piece && interleave();
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "file/hints.h"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <string>
@@ -16,8 +17,10 @@ std::optional<Count> number(const std::string *text, int base = 10) {
     return value;
 }
 
-void take_number(const Info &info, const char *key, Count &value) {
-    if (auto given = number(info.find(key))) value = *given;
+/// Of a buffer. A larger one is made as large as allowed, and told so.
+void take_bytes(const Info &info, const char *key, Count &value) {
+    constexpr Count most = Count{1} << 30;
+    if (auto given = number(info.find(key))) value = std::min(*given, most);
 }
 
 void take_choice(const Info &info, const char *key, Choice &choice) {
@@ -47,14 +50,12 @@ void FileHints::take(const Info *info) {
         if (*both == "true") collect_reads = collect_writes = Choice::enable;
         if (*both == "false") collect_reads = collect_writes = Choice::disable;
     }
-    Count wanted = aggregators;
-    take_number(*info, "cb_nodes", wanted);
-    aggregators = static_cast<int>(std::min<Count>(wanted, INT32_MAX));
-    take_number(*info, "cb_buffer_size", buffer_bytes);
+    if (auto given = number(info->find("cb_nodes"))) aggregators = static_cast<int>(std::min<Count>(*given, INT32_MAX));
+    take_bytes(*info, "cb_buffer_size", buffer_bytes);
     take_choice(*info, "romio_cb_read", collect_reads);
     take_choice(*info, "romio_cb_write", collect_writes);
     take_choice(*info, "romio_ds_read", sieve_reads);
-    take_number(*info, "ind_rd_buffer_size", sieve_bytes);
+    take_bytes(*info, "ind_rd_buffer_size", sieve_bytes);
     if (auto given = number(info->find("file_perm"), 8)) permissions = static_cast<int>(*given & 07777);
 }
 

@@ -246,6 +246,26 @@ void test_shared(const Form &form, int round) {
     MPI_File_close(&file);
 }
 
+/// Few bytes far apart: nobody goes through all that lies between.
+void test_far_apart(MPI_Info info) {
+    MPI_File file;
+    int mode = MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE;
+    CHECK(MPI_File_open(MPI_COMM_WORLD, "far", mode, info, &file) == MPI_SUCCESS);
+    MPI_Datatype far;
+    constexpr MPI_Aint gibibyte = MPI_Aint{1} << 30;
+    MPI_Type_create_resized(MPI_INT, 0, gibibyte, &far);
+    MPI_Type_commit(&far);
+    auto begin = static_cast<MPI_Offset>(sizeof(int)) * world_rank;
+    CHECK(MPI_File_set_view(file, begin, MPI_INT, far, "native", MPI_INFO_NULL) == MPI_SUCCESS);
+    Data mine = data_of(world_rank, 1), back(length);
+    CHECK(MPI_File_write_all(file, mine.data(), length, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK(MPI_File_read_at_all(file, 0, back.data(), length, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK(back == mine);
+    MPI_Type_free(&far);
+    MPI_File_close(&file);
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -263,6 +283,7 @@ int main(int argc, char **argv) {
         if (infos.empty()) MPI_Info_set(info, "cb_nodes", "3");
         infos.push_back(info);
     }
+    for (MPI_Info info : infos) test_far_apart(info);
     int round = 0;
     for (const Form &form : forms) {
         if (form.shared)

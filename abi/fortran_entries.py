@@ -305,7 +305,9 @@ class Entry:
             self._converted(argument, text, "SectionCopy", "false" if argument.direction == "in" else "true")
         elif self.binding.function.group == "partitioned":
             # A partition of a section need not have the form of the next, so there is no datatype for them.
-            text.before.append(f"if (!is_contiguous(*{name})) return return_code(ierror, refuse_section(*comm))")
+            text.before.append(
+                f"if (!is_contiguous(*{name})) return return_code(ierror, refuse_section(to_native<MPI_Comm>(*comm)))"
+            )
             self._add_memory(argument, text)
         elif piece:
             count, datatype = piece
@@ -317,6 +319,10 @@ class Entry:
             self.replaced[count.name] = f"{name}_.count<{count.integer}>()"
             self.replaced[datatype.name] = f"{name}_.datatype()"
         else:
+            if self.binding.function.group == "rma":
+                # One element, which operations take in one piece.
+                one = f"is_one_element(*{name}, to_native<MPI_Datatype>(*datatype))"
+                text.before.append(f"if (!{one}) return return_code(ierror, refuse_section(to_native<MPI_Win>(*win)))")
             self._add_memory(argument, text)
 
     def _add_pointer(self, argument: Argument, text: Text) -> None:

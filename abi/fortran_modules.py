@@ -225,20 +225,20 @@ def module_mpi(tables: Tables, bindings: Sequence[Binding]) -> str:
             if binding.has_pointer and not binding.detaches:
                 procedures.append(Procedure(binding, f"{name}_cptr", declarations, pointers=True))
             lines += ["", *interface(name, procedures)]
-        lines += ["", *sizeof(prefix, optional=""), "", *conversions(prefix, optional="")]
+        lines += ["", *sizeof(prefix), "", *conversions(prefix, optional="")]
         lines += ["", *synchronise(prefix, "dimension(*)", "")]
     lines += ["end module mpi"]
     return "\n".join(lines) + "\n"
 
 
-def sizeof(prefix: str, optional: str) -> Iterator[str]:
-    """MPI_Sizeof, of anything: a descriptor says how large an element is."""
+def sizeof(prefix: str) -> Iterator[str]:
+    """MPI_Sizeof, of anything: a descriptor says how large an element is. Both modules have the same."""
     name = f"{prefix}MPI_Sizeof"
     yield f"  interface {name}"
     yield f'    subroutine {name}_f08ts(x, size, ierror) bind(C, name="{name.lower()}_f08ts_")'
     yield "      type(*), dimension(..) :: x"
     yield "      integer, intent(out) :: size"
-    yield f"      integer{optional}, intent(out) :: ierror"
+    yield "      integer, optional, intent(out) :: ierror"
     yield f"    end subroutine {name}_f08ts"
     yield f"  end interface {name}"
 

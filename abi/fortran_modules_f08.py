@@ -162,7 +162,7 @@ def module_f08(bindings: Sequence[Binding]) -> str:
         for name, members in generics.items():
             procedures = [Procedure(one, f"{prefix}{one.specific}", declarations) for one in members]
             lines += ["", *interface(f"{prefix}{name}", procedures)]
-        lines += ["", *sizeof(prefix, optional=", optional"), "", *conversions(prefix, optional=", optional")]
+        lines += ["", *sizeof(prefix), "", *conversions(prefix, optional=", optional")]
         bind = f' bind(C, name="{prefix.lower()}mpi_f_sync_reg_f08ts_")'
         lines += ["", *synchronise(prefix, "dimension(..)", bind)]
     lines += ["end module mpi_f08"]

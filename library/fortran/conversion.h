@@ -250,8 +250,9 @@ int sources(int comm);
 int destinations(int comm);
 int dimensions(int comm);
 
-/// The code for a section that a call cannot take.
-int refuse_section(int comm);
+/// Raises the error that a call cannot take a section, and returns its code.
+int refuse_section(MPI_Comm comm);
+int refuse_section(MPI_Win win);
 
 /// Before MPI starts: the library learns what Fortran's types are like.
 void tell_about_fortran();

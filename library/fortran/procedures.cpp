@@ -258,9 +258,14 @@ FORTRAN_ENTRY(mpi_status_f082f, (const MPI_Status *f08_status, MPI_Status *f_sta
 }
 FORTRAN_ALIAS(mpi_status_f082f, mpi_status_f082f_f08);
 
-int refuse_section(int comm) {
-    return PMPI_Comm_call_errhandler(to_native<MPI_Comm>(comm), MPI_ERR_BUFFER) == MPI_SUCCESS ? MPI_ERR_BUFFER
-                                                                                               : MPI_ERR_OTHER;
+int refuse_section(MPI_Comm comm) {
+    PMPI_Comm_call_errhandler(comm, MPI_ERR_BUFFER);
+    return MPI_ERR_BUFFER;
+}
+
+int refuse_section(MPI_Win win) {
+    PMPI_Win_call_errhandler(win, MPI_ERR_BUFFER);
+    return MPI_ERR_BUFFER;
 }
 
 int peers(int comm) {

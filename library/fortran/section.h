@@ -21,6 +21,13 @@ inline bool is_contiguous(const Descriptor &array) {
     return true;
 }
 
+/// Whether an element of the datatype lies in one piece: a section may have the halves of a pair apart.
+inline bool is_one_element(const Descriptor &array, MPI_Datatype datatype) {
+    MPI_Count bytes = 0;
+    return is_contiguous(array) || PMPI_Type_size_c(datatype, &bytes) != MPI_SUCCESS ||
+           bytes <= static_cast<MPI_Count>(array.element_bytes);
+}
+
 /// One piece of data: what C is given as its address, count and datatype.
 class Section {
   public:

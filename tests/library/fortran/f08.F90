@@ -494,6 +494,50 @@ subroutine with_c(rank)
   call MPI_Comm_free(comm)
 end subroutine with_c
 
+! One-sided access from and to sections, and a window whose memory the library makes.
+subroutine windows(rank, ranks)
+  use, intrinsic :: iso_c_binding, only: c_ptr, c_f_pointer
+  use mpi_f08
+  use checking
+  implicit none
+  integer, intent(in) :: rank, ranks
+  integer, asynchronous :: line(20), got(20), one
+  integer, pointer, asynchronous :: cells(:)
+  integer(kind=MPI_ADDRESS_KIND) :: bytes
+  integer :: next, i
+  type(c_ptr) :: memory
+  type(MPI_Win) :: win
+  logical :: flag
+  next = modulo(rank + 1, ranks)
+  bytes = 40
+  call MPI_Win_allocate(bytes, 4, MPI_INFO_NULL, MPI_COMM_WORLD, memory, win)
+  call c_f_pointer(memory, cells, [10])
+  cells = -1
+  line = [(100 * rank + i, i = 1, 20)]
+  call MPI_Win_fence(0, win)
+  call MPI_Put(line(1:19:2), 10, MPI_INTEGER, next, 0_MPI_ADDRESS_KIND, 10, MPI_INTEGER, win)
+  call MPI_Win_fence(0, win)
+  call check('put', all(cells == [(100 * modulo(rank - 1, ranks) + i, i = 1, 19, 2)]))
+  got = -1
+  call MPI_Get(got(20:2:-2), 10, MPI_INTEGER, next, 0_MPI_ADDRESS_KIND, 10, MPI_INTEGER, win)
+  call MPI_Win_fence(0, win)
+  call check('get', all(got(20:2:-2) == line(1:19:2)) .and. all(got(1:19:2) == -1))
+  call MPI_Accumulate(line(2:20:2), 10, MPI_INTEGER, next, 0_MPI_ADDRESS_KIND, 10, MPI_INTEGER, MPI_SUM, win)
+  call MPI_Win_fence(0, win)
+  call check('accumulate', all(cells == [(2 * (100 * modulo(rank - 1, ranks) + i) + 1, i = 1, 19, 2)]))
+  call MPI_Fetch_and_op(rank, one, MPI_INTEGER, rank, 0_MPI_ADDRESS_KIND, MPI_REPLACE, win)
+  call MPI_Win_fence(0, win)
+  call check('fetch', one == 2 * (100 * modulo(rank - 1, ranks) + 1) + 1 .and. cells(1) == rank)
+  call MPI_Win_get_attr(win, MPI_WIN_DISP_UNIT, bytes, flag)
+  call check('unit', flag .and. bytes == 4)
+  call MPI_Win_get_attr(win, MPI_WIN_SIZE, bytes, flag)
+  call check('size of a window', flag .and. bytes == 40)
+  call MPI_Win_get_attr(win, MPI_WIN_BASE, bytes, flag)
+  call check('base', flag .and. bytes == loc(cells))
+  call MPI_Win_free(win)
+  call check('null window', win == MPI_WIN_NULL)
+end subroutine windows
+
 program f08
   use mpi_f08
   use checking
@@ -504,6 +548,7 @@ program f08
   call PMPI_Comm_size(MPI_COMM_WORLD, ranks)
   call messages(rank, ranks)
   call sections(rank, ranks)
+  call windows(rank, ranks)
   call collectives(rank, ranks)
   call objects(rank)
   call attributes_and_callbacks(rank)

@@ -44,6 +44,11 @@ def test_module_mpi_f08(
     mpirun("--ranks", mode, "-n", 3, fortran_program(CHECKING, HERE / "f08.F90", helper))
 
 
+@pytest.mark.parametrize("options", [(), ("-no-pie", "-fno-pie")])
+def test_all_bindings_in_one_file(options: tuple[str, ...], fortran_program: FortranProgram, mpirun: MpiRun) -> None:
+    mpirun("-n", 2, fortran_program(*options, HERE / "mixed.f90"))
+
+
 @pytest.mark.parametrize("ranks", [1, 2, 4])
 def test_a_solver(ranks: int, fortran_program: FortranProgram, mpirun: MpiRun) -> None:
     mpirun("-n", ranks, fortran_program(HERE / "conjugate_gradient.f90"))

@@ -14,6 +14,8 @@ namespace {
 
 /// So many packed bytes are combined at once, in buffers on the stack; the lock is held for no more.
 constexpr Count piece_bytes = 2048;
+/// The same where they are combined where they lie.
+constexpr Count plain_piece_bytes = 16384;
 /// A pair takes at most twice its packed bytes in memory (MPI_SHORT_INT: 6 and 8, MPI_LONG_DOUBLE_INT: 20 and 32).
 constexpr Count spread_bytes = 2 * piece_bytes;
 
@@ -88,6 +90,61 @@ bool is_locked(const WindowTarget &target, const Datatype &basic) {
     return target.locks_accumulates || !is_atomic(basic);
 }
 
+char *contiguous_begin(const TypedBuffer &buffer) {
+    return static_cast<char *>(buffer.address) + buffer.plan->displacement;
+}
+
+/// Whether these are elements side by side, where the processor wants them; or none.
+bool is_plain(const TypedBuffer &buffer, const BasicType &basic) {
+    return buffer.plan == nullptr ||
+           (buffer.plan->contiguous() &&
+            reinterpret_cast<std::uintptr_t>(contiguous_begin(buffer)) % basic.alignment == 0);
+}
+
+/// All of it is combined where it lies.
+bool is_plain(const WindowTarget &target, const Accumulation &accumulation) {
+    const BasicType &basic = accumulation.basic.basic();
+    return target.access == Access::direct && basic.kind != BasicKind::none && is_plain(accumulation.target, basic) &&
+           is_plain(accumulation.operand, basic) &&
+           (accumulation.result.plan == nullptr || accumulation.result.plan->contiguous());
+}
+
+void combine_plain(const WindowTarget &target, const Accumulation &accumulation, Count from, Count to) {
+    const Reduction reduction(accumulation.operation, accumulation.basic);
+    const Count size = accumulation.basic.size(), step = plain_piece_bytes / size * size;
+    for (Count next; from < to; from = next) {
+        next = std::min(to, from + step);
+        char *place = contiguous_begin(accumulation.target) + from;
+        const std::lock_guard guard(target.part->accumulate_lock);
+        if (accumulation.result.plan != nullptr)
+            std::memcpy(contiguous_begin(accumulation.result) + from, place, static_cast<std::size_t>(next - from));
+        if (accumulation.operand.plan != nullptr)
+            reduction.fold(contiguous_begin(accumulation.operand) + from, place, (next - from) / size);
+    }
+}
+
+/// Piece by piece, each brought together on the stack.
+int accumulate_pieces(const WindowTarget &target, const Accumulation &accumulation, Count from, Count to, bool lock) {
+    PieceBuffer operand_buffer, result_buffer;
+    const TypedBuffer &result = accumulation.result;
+    const Count step = piece_bytes / accumulation.basic.size() * accumulation.basic.size();
+    for (Count next; from < to; from = next) {
+        next = std::min(to, from + step);
+        const char *operand = operands(accumulation.operand, from, next, operand_buffer);
+        char *found = nullptr;
+        const bool in_place = result.plan != nullptr && result.plan->contiguous();
+        if (in_place)
+            found = static_cast<char *>(result.address) + result.plan->displacement + from;
+        else if (result.plan != nullptr)
+            found = result_buffer.bytes;
+        int code = lock ? combine_locked(target, accumulation, from, next, operand, found)
+                        : combine_atomic(target, accumulation, from, next, operand, found);
+        if (code != MPI_SUCCESS) return code;
+        if (found != nullptr && !in_place) unpack(result, from, next, found);
+    }
+    return MPI_SUCCESS;
+}
+
 /// Notes in `found` the element that the leaves of a datatype have. False if there are several.
 bool note_element(Datatype &datatype, Datatype *&found) {
     if (datatype.is_predefined()) {
@@ -108,25 +165,21 @@ bool note_element(Datatype &datatype, Datatype *&found) {
 } // namespace
 
 int accumulate(const WindowTarget &target, const Accumulation &accumulation, Count from, Count to) {
-    PieceBuffer operand_buffer, result_buffer;
-    const TypedBuffer &result = accumulation.result;
     const bool lock = is_locked(target, accumulation.basic);
-    const Count step = piece_bytes / accumulation.basic.size() * accumulation.basic.size();
-    for (Count next; from < to; from = next) {
-        next = std::min(to, from + step);
-        const char *operand = operands(accumulation.operand, from, next, operand_buffer);
-        char *found = nullptr;
-        const bool in_place = result.plan != nullptr && result.plan->contiguous();
-        if (in_place)
-            found = static_cast<char *>(result.address) + result.plan->displacement + from;
-        else if (result.plan != nullptr)
-            found = result_buffer.bytes;
-        int code = lock ? combine_locked(target, accumulation, from, next, operand, found)
-                        : combine_atomic(target, accumulation, from, next, operand, found);
-        if (code != MPI_SUCCESS) return code;
-        if (found != nullptr && !in_place) unpack(result, from, next, found);
+    if (is_plain(target, accumulation)) {
+        if (lock) {
+            combine_plain(target, accumulation, from, to);
+            return MPI_SUCCESS;
+        }
+        const AtomicKernel kernel = atomic_kernel(accumulation.operation, accumulation.basic);
+        auto at = [from](const TypedBuffer &buffer) {
+            return buffer.plan != nullptr ? contiguous_begin(buffer) + from : nullptr;
+        };
+        kernel(at(accumulation.target), at(accumulation.operand), at(accumulation.result),
+               (to - from) / accumulation.basic.size());
+        return MPI_SUCCESS;
     }
-    return MPI_SUCCESS;
+    return accumulate_pieces(target, accumulation, from, to, lock);
 }
 
 int compare_and_swap(const WindowTarget &target, char *address, Datatype &basic, const void *compare, const void *value,

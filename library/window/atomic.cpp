@@ -106,16 +106,10 @@ struct AtomicKernels {
         set<Operator, std::uint32_t>(number, static_cast<Element>(first + 2));
         set<Operator, std::uint64_t>(number, static_cast<Element>(first + 3));
     }
-    template <class Operator> constexpr void floating(int number) {
-        set<Operator, float16>(number, Element::float16);
-        set<Operator, float>(number, Element::float32);
-        set<Operator, double>(number, Element::float64);
-    }
     /// Wrapping is the same for signed and unsigned numbers, and defined for the latter.
     template <class Operator> constexpr void arithmetic(int number) {
         unsigned_integers<Operator>(number, Element::int8);
         unsigned_integers<Operator>(number, Element::uint8);
-        floating<Operator>(number);
     }
     template <class Operator> constexpr void ordered(int number) {
         set<Operator, std::int8_t>(number, Element::int8);
@@ -123,7 +117,6 @@ struct AtomicKernels {
         set<Operator, std::int32_t>(number, Element::int32);
         set<Operator, std::int64_t>(number, Element::int64);
         unsigned_integers<Operator>(number, Element::uint8);
-        floating<Operator>(number);
     }
     template <class Operator> constexpr void bitwise(int number) {
         unsigned_integers<Operator>(number, Element::int8);
@@ -158,6 +151,7 @@ template <class Function> auto with_word(Count bytes, Function &&function) {
 bool is_atomic(const Datatype &basic) {
     switch (basic.basic().kind) {
     case BasicKind::none:
+    case BasicKind::floating:
     case BasicKind::extended:
     case BasicKind::complex:
     case BasicKind::extended_complex:
@@ -172,7 +166,8 @@ AtomicKernel atomic_kernel(const Operation &operation, const Datatype &basic) {
         return with_word(basic.size(), [](auto word) -> AtomicKernel { return replace<decltype(word)>; });
     if (operation.number() == Operation::no_op_number)
         return with_word(basic.size(), [](auto word) -> AtomicKernel { return fetch<decltype(word)>; });
-    return kernels.kernels[operation.number()][static_cast<int>(element_of(basic))];
+    const Element element = element_of(basic);
+    return element != Element::none ? kernels.kernels[operation.number()][static_cast<int>(element)] : nullptr;
 }
 
 void atomic_compare_and_swap(void *target, const void *compare, const void *value, void *result, Count bytes) {

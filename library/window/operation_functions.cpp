@@ -6,6 +6,7 @@
 #include "core/functions.h"
 #include "core/point_to_point.h"
 #include "window/accumulate.h"
+#include "window/atomic.h"
 #include "window/memory.h"
 #include "window/remote.h"
 #include "window/state.h"
@@ -228,6 +229,18 @@ int check_address(const char *argument, const void *address) {
     return fail(MPI_ERR_BUFFER, "%s is a null pointer", argument);
 }
 
+/// Does by one instruction what can be done so: the common case, without looking for elements in datatypes.
+bool fetch_at_once(const Place &place, const Datatype &datatype, const Operation &operation, const void *operand,
+                   void *result) {
+    const auto address = reinterpret_cast<std::uintptr_t>(place.data.address);
+    if (place.target->access != Access::direct || place.target->locks_accumulates || !is_atomic(datatype) ||
+        address % static_cast<std::uintptr_t>(datatype.size()) != 0)
+        return false;
+    const AtomicKernel kernel = atomic_kernel(operation, datatype);
+    if (kernel != nullptr) kernel(place.data.address, operand, result, 1);
+    return kernel != nullptr;
+}
+
 /// The functions with requests belong to epochs of locks (MPI 5.0, section 12.3.5).
 int check_passive(const Window &window, int rank) {
     if (window.state->is_passive() || rank == MPI_PROC_NULL) return MPI_SUCCESS;
@@ -284,6 +297,11 @@ int Fetch_and_op(const void *origin_addr, void *result_addr, Datatype &datatype,
     if (int code = check_address("result_addr", result_addr)) return code;
     Datatype *origin_type = &datatype;
     if (int code = check_origin(origin_addr, 1, origin_type, op)) return code;
+    if (target_rank != MPI_PROC_NULL) {
+        Place place;
+        if (int code = locate(win, target_rank, target_disp, 1, datatype, place)) return code;
+        if (fetch_at_once(place, datatype, op, origin_addr, result_addr)) return MPI_SUCCESS;
+    }
     return accumulate({origin_addr, 1, origin_type, result_addr, 1, &datatype}, target_rank, target_disp, 1, datatype,
                       op, win);
 }

@@ -55,8 +55,8 @@ struct WindowEntry {
 
 struct alignas(cache_line) WindowPart {
     PassiveLock lock;
-    /// Of accumulate operations on elements for which the processor has no atomic operation, or whose memory only the
-    /// kernel can reach. It is held for a piece of some elements.
+    /// Of accumulate operations on elements that the processor's atomic instructions are not for (window/atomic.h), or
+    /// whose memory some rank reaches only by the kernel. It is held for a piece of some elements.
     alignas(cache_line) SharedLock accumulate_lock;
 
     /// By rank in the window.

@@ -125,3 +125,14 @@ def test_collective_rounds_keep_apart_and_the_model_would_notice(tmp_path: Path)
         "-DRELEASES_EARLY -DCOUNTED",
         "-DNO_BARRIER",
     )
+
+
+@needs_spin
+def test_a_window_is_locked_by_whom_it_should_and_the_model_would_notice(tmp_path: Path) -> None:
+    model = LIBRARY / "window" / "lock.pml"
+    assert errors_found(model, tmp_path, speed="-O0") == 0
+    assert errors_found(model, tmp_path, "-DSHARED=1", "-DEXCLUSIVE=2", speed="-O0") == 0
+    assert errors_found(model, tmp_path, "-DMEETS", speed="-O0") == 0
+    assert not unnoticed(
+        model, tmp_path, "-DLEAVES_SILENTLY", "-DSLEEPS_AT_ONCE", "-DNO_QUEUE", "-DMEETS -DENTERS_SILENTLY"
+    )

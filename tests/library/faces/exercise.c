@@ -469,6 +469,54 @@ static void files(void) {
     CHECK(file == MPI_FILE_NULL);
 }
 
+static MPI_Win failed_window;
+static int window_class, deleted_values;
+
+static void handle_window_error(MPI_Win *window, int *code, ...) {
+    failed_window = *window;
+    MPI_Error_class(*code, &window_class);
+}
+
+static int delete_window_attribute(MPI_Win window, int keyval, void *value, void *extra) {
+    CHECK(window != MPI_WIN_NULL && keyval != MPI_KEYVAL_INVALID && extra == &deleted_values);
+    deleted_values += *(int *)value;
+    return MPI_SUCCESS;
+}
+
+static void windows(void) {
+    const int next = (rank + 1) % size, before = (rank + size - 1) % size;
+    int *memory = NULL, *attribute = NULL, flag = 0, keyval = MPI_KEYVAL_INVALID, mine = rank, got = -1, value = 5;
+    MPI_Win window;
+    GOOD(MPI_Win_allocate(8 * sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window));
+    GOOD(MPI_Win_get_attr(window, MPI_WIN_CREATE_FLAVOR, &attribute, &flag));
+    CHECK(flag && *attribute == MPI_WIN_FLAVOR_ALLOCATE);
+    GOOD(MPI_Win_get_attr(window, MPI_WIN_MODEL, &attribute, &flag));
+    CHECK(flag && *attribute == MPI_WIN_UNIFIED);
+    memory[0] = memory[1] = 0;
+    GOOD(MPI_Win_fence(MPI_MODE_NOPRECEDE, window));
+    GOOD(MPI_Put(&mine, 1, MPI_INT, next, 0, 1, MPI_INT, window));
+    GOOD(MPI_Put(&mine, 1, MPI_INT, MPI_PROC_NULL, 0, 1, MPI_INT, window));
+    GOOD(MPI_Accumulate(&value, 1, MPI_INT, 0, 1, 1, MPI_INT, MPI_SUM, window));
+    GOOD(MPI_Win_fence(MPI_MODE_NOSUCCEED, window));
+    CHECK(memory[0] == before && (rank != 0 || memory[1] == 5 * size));
+    GOOD(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, next, 0, window));
+    GOOD(MPI_Fetch_and_op(NULL, &got, MPI_INT, next, 0, MPI_NO_OP, window));
+    GOOD(MPI_Win_unlock(next, window));
+    CHECK(got == rank);
+    MPI_Errhandler handler;
+    GOOD(MPI_Win_create_errhandler(handle_window_error, &handler));
+    GOOD(MPI_Win_set_errhandler(window, handler));
+    int code_class = MPI_SUCCESS;
+    GOOD(MPI_Error_class(MPI_Win_unlock(next, window), &code_class));
+    CHECK(failed_window == window && window_class == MPI_ERR_RMA_SYNC && code_class == MPI_ERR_RMA_SYNC);
+    GOOD(MPI_Errhandler_free(&handler));
+    GOOD(MPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, delete_window_attribute, &keyval, &deleted_values));
+    GOOD(MPI_Win_set_attr(window, keyval, &value));
+    GOOD(MPI_Win_free(&window));
+    CHECK(window == MPI_WIN_NULL && deleted_values == 5);
+    GOOD(MPI_Win_free_keyval(&keyval));
+}
+
 int main(int argc, char **argv) {
     int provided = -1, asked = -1;
     if (MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided) != MPI_SUCCESS) return 1;
@@ -485,6 +533,7 @@ int main(int argc, char **argv) {
     generalized_requests();
     communicators();
     files();
+    windows();
     char version[MPI_MAX_LIBRARY_VERSION_STRING];
     int length = 0;
     GOOD(MPI_Get_library_version(version, &length));

@@ -36,14 +36,8 @@ FILES: Mapping[str, tuple[str, ...]] = {
     "entries_files": ("io",),
 }
 
-# Not offered: these groups but for the functions named.
-UNSUPPORTED_GROUPS = frozenset({"tool", "partitioned", "process"})
-SUPPORTED_ANYWAY = frozenset(
-    {
-        *(f"MPI_Comm_{name}" for name in ("accept", "connect", "disconnect", "get_parent", "join")),
-        *("MPI_Open_port", "MPI_Close_port"),
-    }
-)
+# Not offered: these groups.
+UNSUPPORTED_GROUPS = frozenset({"tool", "partitioned"})
 
 # May be called before MPI_Init and after MPI_Finalize (MPI 5.0, section 11.4.1). Functions that make or
 # free error handlers need nothing of the job, so all of them are here, not only those the standard names.
@@ -110,6 +104,8 @@ NULLABLE = frozenset(
 # Pointers to outputs that may be null.
 NULL_ALLOWED = frozenset(
     {
+        *((f"MPI_Comm_{name}", "port_name") for name in ("accept", "connect")),
+        ("MPI_Comm_spawn", "command"),
         ("MPI_Init", "argc"),
         ("MPI_Init", "argv"),
         ("MPI_Init_thread", "argc"),
@@ -159,7 +155,17 @@ INTRACOMMUNICATOR = frozenset(
         *(f"MPI_{name}" for name in ("Scan", "Exscan", "Iscan", "Iexscan", "Scan_init", "Exscan_init")),
         *(f"MPI_{name}" for name in ("Cart_create", "Graph_create", "Cart_map", "Graph_map")),
         *(f"MPI_{name}" for name in ("Dist_graph_create", "Dist_graph_create_adjacent")),
-        *(f"MPI_{name}" for name in ("Comm_create_group", "Intercomm_create", "Comm_accept", "Comm_connect")),
+        *(
+            f"MPI_{name}"
+            for name in (
+                "Comm_create_group",
+                "Intercomm_create",
+                "Comm_accept",
+                "Comm_connect",
+                "Comm_spawn",
+                "Comm_spawn_multiple",
+            )
+        ),
         *(f"MPI_Win_{name}" for name in ("allocate", "allocate_shared", "create", "create_dynamic")),
     }
 )
@@ -197,7 +203,7 @@ COMMUNICATOR_OF: Mapping[str, str] = {"MPI_Comm": "*{}_object", "MPI_Win": "{}_o
 COLLECTIVE = frozenset({"collective", "neighbourhood"})
 # Groups whose implementations say more about a wrong count than that it is negative, and that have arrays
 # of a length that is the function's first count.
-COUNTS_CHECKED_INSIDE = frozenset({"datatype", "topology", "collective", "neighbourhood", "environment"})
+COUNTS_CHECKED_INSIDE = frozenset({"process", "datatype", "topology", "collective", "neighbourhood", "environment"})
 ARRAYS_CHECKED = frozenset({"request", "group", "datatype"})
 # Without a value of its own to return a failure in, or without anything that can fail.
 UNGUARDED = frozenset({"MPI_Wtime", "MPI_Wtick", "MPI_Aint_add", "MPI_Aint_diff", "MPI_Pcontrol"})
@@ -205,7 +211,7 @@ UNGUARDED = frozenset({"MPI_Wtime", "MPI_Wtick", "MPI_Aint_add", "MPI_Aint_diff"
 
 def is_supported(function: Function) -> bool:
     """Whether this library offers the function."""
-    if function.group == "conversion" or function.name in SUPPORTED_ANYWAY:
+    if function.group == "conversion":
         return True
     return function.group not in UNSUPPORTED_GROUPS
 
@@ -513,7 +519,7 @@ class Entry:
                 yield self._check(f'abi::check_{parameter.kind}("{name}", {name}, {communicator})')
             case "rank" if group in {"topology", "rma"} and communicator:
                 yield self._check(f'abi::check_rank("{name}", {name}, {communicator})')
-            case "string":
+            case "string" if (self.function.name, name) not in NULL_ALLOWED:
                 # A key has an error class of its own.
                 error_class = ", MPI_ERR_INFO_KEY" if group == "info" and name == "key" else ""
                 yield self._check(f'abi::check_pointer("{name}", {name}{error_class})')

@@ -3,6 +3,7 @@
 
 #include "communicator/context_allocation.h"
 #include "core/engine.h"
+#include "core/error.h"
 #include "core/point_to_point.h"
 
 #include <algorithm>
@@ -59,6 +60,14 @@ auto find_aside(ProcessIndex process, std::string_view key) {
 }
 
 } // namespace
+
+int check_one_job(const std::vector<ProcessIndex> &members) {
+    if (std::ranges::none_of(members, [](ProcessIndex member) { return processes.is_of_other_job(member); }))
+        return MPI_SUCCESS;
+    return fail(MPI_ERR_UNSUPPORTED_OPERATION,
+                "Volley does not make this communicator of processes of several jobs: MPI_Intercomm_merge, "
+                "MPI_Comm_create and MPI_Comm_split do");
+}
 
 int bootstrap_send(ProcessIndex process, std::string_view key, std::span<const std::int32_t> words) {
     std::vector<char> encoded = encode(key, words);

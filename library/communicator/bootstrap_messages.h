@@ -18,6 +18,9 @@
 
 namespace volley {
 
+/// The bootstrap communicator has the processes of this job alone: an error code if one of these is of another job.
+[[nodiscard]] int check_one_job(const std::vector<ProcessIndex> &members);
+
 /// Returns when the words may be changed, which can be before they are received. Returns an error code.
 int bootstrap_send(ProcessIndex process, std::string_view key, std::span<const std::int32_t> words);
 

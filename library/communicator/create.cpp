@@ -124,6 +124,7 @@ int color_of_type(const Communicator &comm, int split_type, const Info *info, in
 
 /// The communicator of a group of which only the members call; the first member draws.
 int make_of_group(Group &group, const std::string &key, Communicator *&made) {
+    if (int code = check_one_job(group.processes()); code != MPI_SUCCESS) return code;
     std::vector<std::int32_t> words;
     if (group.rank() == 0) {
         AllocatedContext drawn;

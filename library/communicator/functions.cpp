@@ -185,10 +185,5 @@ int Comm_disconnect(MPI_Comm *comm) {
     return free_communicator(comm, "MPI_Comm_disconnect");
 }
 
-int Comm_get_parent(MPI_Comm *parent) {
-    *parent = MPI_COMM_NULL; // no process of this library was spawned
-    return MPI_SUCCESS;
-}
-
 } // namespace mpi
 } // namespace volley

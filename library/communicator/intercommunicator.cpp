@@ -82,6 +82,7 @@ int check_remote(const Group &local, const std::vector<ProcessIndex> &members) {
 /// Called in both leaders: the one whose name comes first draws the contexts, once it knows the size of both groups.
 int exchange_as_leader(const Group &local, ProcessIndex remote_leader, std::string_view key,
                        LeaderExchange &exchanged) {
+    if (int code = check_one_job({remote_leader}); code != MPI_SUCCESS) return code;
     Words names;
     add_names(local, names);
     if (int code = bootstrap_exchange(remote_leader, key, names, exchanged.remote); code != MPI_SUCCESS) return code;
@@ -267,6 +268,7 @@ int Intercomm_create_from_groups(Group &local_group, int local_leader, MPI_Group
     if (local_leader < 0 || local_leader >= local_group.size())
         return fail(MPI_ERR_RANK, "local_leader is %d, but the ranks in local_group are 0 to %d", local_leader,
                     local_group.size() - 1);
+    if (int code = check_one_job(local_group.processes()); code != MPI_SUCCESS) return code;
     LeaderExchange exchanged;
     Words words;
     if (local_group.rank() == local_leader) {

@@ -49,7 +49,12 @@ int address_for_port(const Info *info, NetworkAddress &address) {
     return fail(MPI_ERR_INFO_VALUE, "ip_address is \"%s\", which is no IP address", wanted->c_str());
 }
 
+int no_port_name() {
+    return fail(MPI_ERR_ARG, "port_name is a null pointer at the root");
+}
+
 int accept_at(const char *port_name, Meeting &meeting) {
+    if (!port_name) return no_port_name();
     auto port = find_port(port_name);
     if (port == ports().end())
         return fail(MPI_ERR_PORT, "port_name is \"%.80s\", which is no port that this process has open", port_name);
@@ -59,6 +64,7 @@ int accept_at(const char *port_name, Meeting &meeting) {
 }
 
 int connect_at(const char *port_name, Meeting &meeting) {
+    if (!port_name) return no_port_name();
     const auto name = PortName::of(port_name);
     if (!name) return fail(MPI_ERR_PORT, "port_name is \"%.80s\", which is no port's name", port_name);
     Descriptor socket = connect_to_port(*name);

@@ -16,6 +16,7 @@
 #include "core/functions.h"
 #include "core/introspection.h"
 #include "core/messages.h"
+#include "dynamic/parent.h"
 #include "transport/abort.h"
 #include "transport/tcp/tcp.h"
 
@@ -94,6 +95,7 @@ void join() {
     if (processes.uses(Transport::tcp)) tcp.open(std::move(place.listener));
     introspection.open();
     make_predefined_communicators();
+    take_origin_of_job();
     joined = true;
 }
 
@@ -200,6 +202,7 @@ int Init_thread(int *, char ***, int required, int *provided) {
     int level = std::clamp(required, MPI_THREAD_SINGLE, MPI_THREAD_MULTIPLE);
     if (int error = acquire_library(level)) return error;
     complete_world();
+    if (int error = connect_to_parent()) return error;
     main_thread = pthread_self();
     engine.phase = Phase::initialised;
     *provided = engine.thread_level;

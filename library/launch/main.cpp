@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// mpiexec: starts the ranks of a job and stays until the last has ended.
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -32,20 +34,45 @@ void open_standard_streams() {
     if (descriptor >= 0) close(descriptor);
 }
 
-int run(const Plan &plan, bool label) {
+/// What holds for the jobs that ranks start, too.
+std::vector<std::string> options_for_further_jobs(const CommandLine &line) {
+    std::vector<std::string> options;
+    if (line.kind != RankKind::automatic)
+        options.insert(options.end(), {"--ranks", line.kind == RankKind::shared ? "shared" : "process"});
+    if (line.label) options.emplace_back("--label");
+    for (const auto &[name, value] : line.environment) options.insert(options.end(), {"-genv", name, value});
+    return options;
+}
+
+int run(Plan plan, const CommandLine &line) {
     const rlimit open_files = raise_open_files();
     Arena arena(plan.layout);
     Input input;
-    Output output(plan.here, plan.ranks(), label);
+    Output output(plan.here, plan.ranks(), line.label);
     const Signals signals;
-    return run_ranks(plan, arena, signals, open_files, input, output);
+    FurtherJobs further(arena, signals, options_for_further_jobs(line));
+    plan.launcher_socket = further.socket();
+    return run_ranks(plan, arena, signals, open_files, input, output, {.further = &further, .listeners = {}});
+}
+
+} // namespace
+
+namespace {
+
+/// Says why the job could not be started. Whoever has spawned it decides what that means.
+int report_error(const Descriptor &report, const char *text, ExitStatus status) {
+    if (report && send(report.get(), text, std::strlen(text), MSG_NOSIGNAL) >= 0)
+        return static_cast<int>(ExitStatus::success);
+    std::fprintf(stderr, "mpiexec: %s\n", text);
+    return static_cast<int>(status);
 }
 
 } // namespace
 
 int main(int count, char **arguments) {
+    open_standard_streams();
+    const Descriptor report = begin_further_job();
     try {
-        open_standard_streams();
         const std::vector<std::string> words(arguments + 1, arguments + count);
         if (words == std::vector<std::string>{node_daemon_option}) return run_node_daemon();
         const CommandLine line = read_command_line(words);
@@ -71,12 +98,10 @@ int main(int count, char **arguments) {
         if (!line.hosts.empty()) return run_on_hosts(line, words);
         const Plan plan = make_plan(line);
         if (line.verbose) std::fputs(describe(plan).c_str(), stderr);
-        return run(plan, line.label);
+        return run(plan, line);
     } catch (const Error &error) {
-        std::fprintf(stderr, "mpiexec: %s\n", error.what());
-        return static_cast<int>(error.status());
+        return report_error(report, error.what(), error.status());
     } catch (const std::exception &error) {
-        std::fprintf(stderr, "mpiexec: %s\n", error.what());
-        return static_cast<int>(ExitStatus::failure);
+        return report_error(report, error.what(), ExitStatus::failure);
     }
 }

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "boot/error.h"
+#include "boot/new_job_request.h"
 #include "launch/environment.h"
 #include "launch/faces.h"
 
@@ -143,6 +144,7 @@ std::vector<std::string> rank_environment(const Plan &plan, const Arena &arena, 
     set_variable(variables, environment::rank, std::to_string(rank));
     set_variable(variables, environment::ranks, std::to_string(plan.ranks()));
     if (plan.listener_number >= 0) set_variable(variables, environment::listener, std::to_string(plan.listener_number));
+    if (plan.launcher_socket != 0) set_variable(variables, environment::launcher, std::to_string(plan.launcher_socket));
     set_variable(variables, environment::application,
                  std::to_string(plan.application_of[static_cast<std::size_t>(rank)]));
     const auto local_rank = static_cast<int>(std::ranges::find(plan.here, rank) - plan.here.begin());

@@ -32,7 +32,8 @@ struct Plan {
     std::vector<ProcessorMask> masks;     ///< in the order of `here`; empty: ranks are not bound
     /// The descriptor that is a rank's listener (boot/job.h); -1: it has none.
     int listener_number = -1;
-    int timeout_seconds = 0; ///< the job ends after them; 0: never
+    std::uint32_t launcher_socket = 0; ///< where ranks ask for further jobs (boot/new_job_request.h); 0: nowhere
+    int timeout_seconds = 0;           ///< the job ends after them; 0: never
 
     [[nodiscard]] int ranks() const {
         return static_cast<int>(application_of.size());

@@ -47,6 +47,7 @@ int run_ranks(const Plan &plan, Arena &arena, const Signals &signals, const rlim
     output.ranks_started();
     Supervisor supervisor(plan, arena, signals, group, input, output, std::move(hosts));
     if (connection.channel != nullptr) supervisor.obey(*connection.channel, connection.beats);
+    supervisor.carry(connection.further);
     if (plan.timeout_seconds > 0) supervisor.end_after(std::chrono::seconds(plan.timeout_seconds));
     return supervisor.run();
 }

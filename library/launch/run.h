@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "boot/arena.h"
+#include "launch/further_jobs.h"
 #include "launch/hosts/channel.h"
 #include "launch/input.h"
 #include "launch/output.h"
@@ -21,9 +22,10 @@ rlimit raise_open_files();
 
 /// What the ranks of a node daemon's host are connected to, besides input and output.
 struct NodeConnection {
-    Channel *channel;           ///< to mpiexec; nullptr: this is mpiexec, and has all ranks
-    bool beats;                 ///< mpiexec says now and then that it is there
-    std::vector<int> listeners; ///< by rank: the socket where it takes connections, or -1; empty: none has one
+    Channel *channel = nullptr;     ///< to mpiexec; nullptr: this is mpiexec, and has all ranks
+    bool beats = false;             ///< mpiexec says now and then that it is there
+    FurtherJobs *further = nullptr; ///< that ranks ask for; nullptr: they cannot
+    std::vector<int> listeners;     ///< by rank: the socket where it takes connections, or -1; empty: none has one
 };
 
 /// Starts the ranks and stays until the last has ended. Returns mpiexec's exit status. Throws Error.

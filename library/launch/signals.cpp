@@ -47,6 +47,10 @@ std::uint64_t Signals::original_mask() const {
     return mask;
 }
 
+void Signals::restore() const {
+    sigprocmask(SIG_SETMASK, &original_, nullptr);
+}
+
 bool asks_to_end(int number) {
     return number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
 }

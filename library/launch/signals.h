@@ -28,6 +28,8 @@ class Signals {
 
     /// The mask mpiexec was started with, which is the ranks', too.
     [[nodiscard]] std::uint64_t original_mask() const;
+    /// In a child that becomes another program: it gets signals as this process once did.
+    void restore() const;
 
   private:
     Descriptor file_;

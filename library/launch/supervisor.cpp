@@ -58,11 +58,12 @@ void Supervisor::check_time() {
     output_.message("the job has taken longer than the " + std::to_string(time_given_.count()) +
                     " seconds of --timeout, and is ended");
     note_status(timed_out);
+    if (further_ != nullptr) further_->signal(SIGTERM);
     end_job(0);
 }
 
 int Supervisor::run() {
-    while (any_running()) {
+    while (any_running() || (further_ != nullptr && further_->any_running())) {
         wait();
         take_signals();
         if (channel_ != nullptr) take_orders();
@@ -85,7 +86,9 @@ void Supervisor::wait() {
     input_.watch(watched_);
     output_.watch(watched_);
     if (channel_ != nullptr) channel_->watch(watched_);
+    if (further_ != nullptr) further_->watch(watched_);
     poll(watched_.data(), watched_.size(), timeout_ms());
+    if (further_ != nullptr) further_->advance();
     input_.advance();
     output_.advance(watched_);
 }
@@ -171,6 +174,7 @@ void Supervisor::pass_on(int number) {
     const bool again = std::find(asked_to_end_.begin(), asked_to_end_.end(), number) != asked_to_end_.end();
     if (asks_to_end(number)) asked_to_end_.push_back(number);
     signal_all(again ? SIGKILL : number);
+    if (further_ != nullptr) further_->signal(number);
     if (number == SIGCONT) input_.resume();
     if (number == SIGTSTP && channel_ == nullptr)
         kill(getpid(), SIGSTOP); // continued by a SIGCONT, which is passed on next
@@ -193,6 +197,8 @@ void Supervisor::reap() {
             host_ended(process, wait_status);
         else if (const auto rank = rank_of(process))
             rank_ended(*rank, wait_status);
+        else if (further_ != nullptr && further_->ended(process))
+            note_status(shell_status(wait_status));
         // Otherwise an orphan of a rank.
     }
 }

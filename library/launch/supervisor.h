@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "boot/arena.h"
+#include "launch/further_jobs.h"
 #include "launch/input.h"
 #include "launch/output.h"
 #include "launch/plan.h"
@@ -29,6 +30,11 @@ class Supervisor {
     /// In a node daemon: takes the orders of mpiexec, and tells it what happens. The job ends here if mpiexec is gone.
     /// `beats`: mpiexec says now and then that it is there, and is gone if it does not.
     void obey(Channel &channel, bool beats);
+
+    /// Takes care of the jobs that ranks ask for, too. nullptr: there are none.
+    void carry(FurtherJobs *further) {
+        further_ = further;
+    }
 
     /// Ends the job if it is not over by then, with a message and the status that timeout(1) has for it.
     void end_after(std::chrono::seconds time);
@@ -85,6 +91,7 @@ class Supervisor {
         std::string text;
     };
     std::optional<Lost> lost_;
+    FurtherJobs *further_ = nullptr;
     Channel *channel_ = nullptr;
     bool beats_ = false, may_beat_ = false;
     Clock::time_point heard_, said_;           ///< when a frame came last, and when one was sent

@@ -100,7 +100,7 @@ def test_lists_of_exceptions_name_functions_and_parameters(generator: ModuleType
     for name, parameter in generator.UNDECODED | generator.NULLABLE | generator.NULL_ALLOWED:
         assert parameter in {other.name for other in functions[name].parameters}, name
     listed = [
-        *(generator.ANYTIME | generator.SUPPORTED_ANYWAY | generator.TWO_IMPLEMENTATIONS | generator.FORM_MATTERS),
+        *(generator.ANYTIME | generator.TWO_IMPLEMENTATIONS | generator.FORM_MATTERS),
         *(generator.INTRACOMMUNICATOR | generator.INTERCOMMUNICATOR | generator.UNGUARDED),
         *generator.SAME_AS.keys(),
         *generator.SAME_AS.values(),

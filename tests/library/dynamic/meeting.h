@@ -68,6 +68,14 @@ inline void use_one_group(MPI_Comm comm) {
     MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, split);
     CHECK(sum == members && members < size);
     MPI_Comm_free(&split);
+    // What is not offered between jobs says so.
+    MPI_Group group;
+    MPI_Comm_group(comm, &group);
+    MPI_Comm_set_errhandler(duplicate, MPI_ERRORS_RETURN);
+    int error_class, code = MPI_Comm_create_group(duplicate, group, 0, &split);
+    MPI_Error_class(code, &error_class);
+    CHECK(error_class == MPI_ERR_UNSUPPORTED_OPERATION);
+    MPI_Group_free(&group);
     MPI_Comm_free(&duplicate);
 }
 

@@ -40,9 +40,6 @@ FACES: Mapping[str, str] = {"mpich": "libmpi.so.12", "openmpi": "libmpi.so.40"}
 
 # What this version of the library does not offer: whole modules of tests, by name.
 MODULES_LEFT_OUT: Mapping[str, str] = {
-    "test_spawn": "starting further processes",
-    "test_dynproc": "starting further processes",
-    "test_util_pool": "mpi4py.futures starts further processes",
     "test_p2p_buf_part": "partitioned messages",
 }
 # Modules whose tests concern one process alone and take three quarters of the time.

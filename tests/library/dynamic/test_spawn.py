@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Names, and jobs that start further jobs."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from ..conftest import MpiProgram, MpiRun
+from .test_connect import MODES
+
+HERE = Path(__file__).parent
+
+
+@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode[1])
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_names_are_found_and_processes_join(
+    ranks: int,
+    mode: tuple[str, str],
+    mpi_program: MpiProgram,
+    mpirun: MpiRun,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("VOLLEY_NAMES", str(tmp_path / "names"))
+    mpirun(*mode, "-n", ranks, mpi_program(HERE / "names.cpp"), tmp_path / "names", tmp_path / "socket")
+
+
+@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode[1])
+@pytest.mark.parametrize(("ranks", "processes"), [(1, 1), (2, 3)])
+def test_further_processes_are_started(
+    ranks: int, processes: int, mode: tuple[str, str], mpi_program: MpiProgram, mpirun: MpiRun
+) -> None:
+    outcome = mpirun(*mode, "-n", ranks, mpi_program(HERE / "spawn.cpp"), processes)
+    assert (outcome.stdout, outcome.stderr) == ("good\n", "")
+
+
+def test_a_program_without_mpiexec_starts_others(mpi_program: MpiProgram) -> None:
+    command = [str(mpi_program(HERE / "spawn.cpp")), "2"]
+    outcome = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (outcome.returncode, outcome.stdout, outcome.stderr) == (0, "good\n", "")
+
+
+@pytest.mark.parametrize(("how", "code"), [("abort", 5), ("wait", 6)])
+def test_connected_jobs_end_together(how: str, code: int, mpi_program: MpiProgram, mpirun: MpiRun) -> None:
+    outcome = mpirun("-n", 2, mpi_program(HERE / "spawn.cpp"), "end", how, check=False, seconds=30)
+    assert outcome.returncode != 0
+    assert f"called MPI_Abort with code {code}" in outcome.stderr
+    assert "of a job that this one is connected to is gone" in outcome.stderr

@@ -538,6 +538,43 @@ subroutine windows(rank, ranks)
   call check('null window', win == MPI_WIN_NULL)
 end subroutine windows
 
+! A file, written from a section and read into one.
+subroutine files(rank, ranks)
+  use mpi_f08
+  use checking
+  implicit none
+  integer, intent(in) :: rank, ranks
+  type(MPI_File) :: file
+  type(MPI_Status) :: status
+  type(MPI_Request) :: request
+  type(MPI_Datatype) :: etype, filetype
+  integer(kind=MPI_OFFSET_KIND) :: place, bytes
+  integer, asynchronous :: line(20), got(20)
+  integer :: i, count, code
+  character(len=MPI_MAX_DATAREP_STRING) :: representation
+  line = [(100 * rank + i, i = 1, 20)]
+  call MPI_File_open(MPI_COMM_WORLD, 'written by Fortran   ', MPI_MODE_RDWR + MPI_MODE_CREATE + MPI_MODE_DELETE_ON_CLOSE, &
+    MPI_INFO_NULL, file)
+  place = 40 * rank
+  call MPI_File_write_at_all(file, place, line(1:19:2), 10, MPI_INTEGER, status)
+  call MPI_Get_count(status, MPI_INTEGER, count)
+  call check('written', count == 10)
+  call MPI_Barrier(MPI_COMM_WORLD)
+  call MPI_File_get_size(file, bytes)
+  call check('bytes', bytes == 40 * ranks)
+  got = -1
+  call MPI_File_iread_at(file, place, got(20:2:-2), 10_MPI_COUNT_KIND, MPI_INTEGER, request)
+  call MPI_Wait(request, status)
+  call check('read', all(got(20:2:-2) == line(1:19:2)) .and. all(got(1:19:2) == -1))
+  call MPI_File_set_view(file, place, MPI_INTEGER, MPI_INTEGER, 'native  ', MPI_INFO_NULL)
+  call MPI_File_get_view(file, bytes, etype, filetype, representation)
+  call check('view', bytes == place .and. etype == MPI_INTEGER .and. representation == 'native')
+  call MPI_File_close(file, code)
+  call check('null file', file == MPI_FILE_NULL .and. code == MPI_SUCCESS)
+  call MPI_File_open(MPI_COMM_SELF, 'no such file', MPI_MODE_RDONLY, MPI_INFO_NULL, file, code)
+  call check('code', code /= MPI_SUCCESS)
+end subroutine files
+
 program f08
   use mpi_f08
   use checking
@@ -549,6 +586,7 @@ program f08
   call messages(rank, ranks)
   call sections(rank, ranks)
   call windows(rank, ranks)
+  call files(rank, ranks)
   call collectives(rank, ranks)
   call objects(rank)
   call attributes_and_callbacks(rank)

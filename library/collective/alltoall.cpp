@@ -35,6 +35,33 @@ void add_doubling(Schedule &schedule, const Team &team, const Blocks &from, cons
     schedule.end_round();
 }
 
+/// A switch with small buffers holds so many bytes for a port; more, from all senders at once, would be lost.
+constexpr Count held_by_a_port = 48 << 10;
+
+/// How blocks go to the other ranks. If what this rank sends to other nodes is more than a port holds, and so likely
+/// what comes to it, it is announced: the receivers then let a few senders send at a time (transport/tcp/grants.h).
+class ModesOfSending {
+  public:
+    ModesOfSending(const Schedule &schedule, const Team &team, const Blocks &from)
+        : processes_((team.scope == Scope::peers ? schedule.communicator->peer_group() : schedule.communicator->local())
+                         .processes()) {
+        Count bytes = 0;
+        for (int peer = 0; peer < team.size; peer++)
+            if (is_elsewhere(peer)) bytes += from[peer].bytes();
+        elsewhere_ = bytes > held_by_a_port ? SendMode::synchronous : SendMode::standard;
+    }
+    SendMode to(int peer) const {
+        return is_elsewhere(peer) ? elsewhere_ : SendMode::standard;
+    }
+
+  private:
+    bool is_elsewhere(int peer) const {
+        return processes[processes_[static_cast<std::size_t>(peer)]].node != processes[node.rank].node;
+    }
+    const std::vector<ProcessIndex> &processes_;
+    SendMode elsewhere_;
+};
+
 } // namespace
 
 void add_alltoall(Schedule &schedule, const Team &team, const Blocks &from, const Blocks &to) {
@@ -48,6 +75,7 @@ void add_alltoall(Schedule &schedule, const Team &team, const Blocks &from, cons
                                   .bytes = bytes,
                                   .even = even});
     if (algorithm == Algorithm::bruck) return add_doubling(schedule, team, from, to, bytes);
+    const ModesOfSending modes(schedule, team, from);
     for (int first = 1; first < team.size; first += window) {
         int end = std::min(first + window, team.size);
         for (int i = first; i < end; ++i) {
@@ -56,7 +84,7 @@ void add_alltoall(Schedule &schedule, const Team &team, const Blocks &from, cons
         }
         for (int i = first; i < end; ++i) {
             int peer = (team.rank + i) % team.size;
-            if (Block block = from[peer]; block.bytes() > 0) schedule.send(block, peer, team.scope);
+            if (Block block = from[peer]; block.bytes() > 0) schedule.send(block, peer, team.scope, modes.to(peer));
         }
         if (first == 1) schedule.copy(from[team.rank], to[team.rank]);
         schedule.end_round();

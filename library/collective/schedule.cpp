@@ -100,10 +100,10 @@ void Schedule::keep(Datatype &type) {
     kept.push_back(&type);
 }
 
-void Schedule::send(const Block &block, int peer, Scope scope) {
+void Schedule::send(const Block &block, int peer, Scope scope, SendMode mode) {
     if (peer == MPI_PROC_NULL) return;
     keep(*block.type);
-    workspace_->steps.push_back({Kind::send, scope, peer, block, {}});
+    workspace_->steps.push_back({.kind = Kind::send, .scope = scope, .peer = peer, .from = block, .mode = mode});
 }
 
 void Schedule::receive(const Block &block, int peer, Scope scope) {
@@ -194,8 +194,8 @@ void Schedule::begin(const Step &step) {
     const Carrier &carrier = carriers_[static_cast<std::size_t>(step.scope)];
     switch (step.kind) {
     case Kind::send:
-        workspace_->pending.push_back(
-            start_send(data_of(step.from), {*carrier.communicator, step.peer, carrier.tag, Traffic::collective}));
+        workspace_->pending.push_back(start_send(
+            data_of(step.from), {*carrier.communicator, step.peer, carrier.tag, Traffic::collective}, step.mode));
         note(workspace_->pending.back()->completion.error);
         break;
     case Kind::receive:
@@ -264,7 +264,7 @@ bool Schedule::do_single_message() {
     const Carrier &carrier = carriers_[static_cast<std::size_t>(step.scope)];
     Address address{*carrier.communicator, step.peer, carrier.tag, Traffic::collective};
     if (step.kind == Kind::send)
-        note(volley::send(data_of(step.from), address));
+        note(volley::send(data_of(step.from), address, step.mode));
     else
         note(volley::receive(data_of(step.to), address));
     next_ = std::min(next_ + 2, workspace_->steps.size());

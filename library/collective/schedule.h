@@ -50,7 +50,7 @@ class Schedule final : public Request, public ProgressHook {
     static Schedule *make(const char *name, Communicator &communicator, Form form);
 
     // Steps. Messages with MPI_PROC_NULL are left out.
-    void send(const Block &block, int peer, Scope scope = Scope::peers);
+    void send(const Block &block, int peer, Scope scope = Scope::peers, SendMode mode = SendMode::standard);
     void receive(const Block &block, int peer, Scope scope = Scope::peers);
     /// Blocks of different numbers of bytes give MPI_ERR_TRUNCATE.
     void copy(const Block &from, const Block &to);
@@ -105,6 +105,7 @@ class Schedule final : public Request, public ProgressHook {
         Block from{}, to{};
         const void *second = nullptr; ///< operand of a join
         std::size_t work = 0;         ///< of a call, among the workspace's
+        SendMode mode = SendMode::standard;
     };
 
     /// Memory that is kept for the next schedule.

@@ -10,6 +10,7 @@
 #include "boot/descriptor.h"
 #include "transport/message.h"
 #include "transport/tcp/frames.h"
+#include "transport/tcp/grants.h"
 
 #include <cstdint>
 #include <deque>
@@ -115,7 +116,7 @@ class Outgoing final : public Connection {
 
     /// No message waits for its receiver.
     bool is_delivered() const {
-        return announced_.empty() && streams_.empty();
+        return announced_.empty() && streams_.empty() && halted_.empty();
     }
 
   private:
@@ -123,7 +124,12 @@ class Outgoing final : public Connection {
     struct Stream {
         Send *send;
         std::uint64_t id;
-        Count wanted, written;
+        Count written = 0;
+        Count granted = 0;
+        bool is_all = false; ///< no more is wanted than what is granted
+
+        /// The receiver has granted this. False if it makes no sense.
+        bool grant(const wire::FrameHeader &header);
     };
 
     bool take_frame(const wire::FrameHeader &header, unsigned char *payload) override;
@@ -134,22 +140,25 @@ class Outgoing final : public Connection {
     void payload_written() override;
     bool is_needed() const override;
     std::pair<ProcessIndex, ProcessIndex> ends() const override;
-    bool pulled(Send &send, const wire::FrameHeader &header);
+    bool pulled(const wire::FrameHeader &header);
+    bool write(const Stream &stream);
 
     bool has_started_ = false; ///< a message, so that it matters if the receiver is gone
     std::uint64_t last_id_ = 0;
     std::uint64_t unreceived_ = 0; ///< cost of the eager messages that have not been received yet
     std::unordered_map<std::uint64_t, Send *> announced_;
-    std::deque<Stream> streams_;     ///< the data of the first is being written
-    Count piece_ = 0;                ///< bytes of it that are being written
-    std::vector<char> packed_;       ///< these bytes, if they do not lie in one block
-    std::vector<char> packed_eager_; ///< an eager message that does not lie in one block
+    std::deque<Stream> streams_;                       ///< the data of the first is being written
+    std::unordered_map<std::uint64_t, Stream> halted_; ///< all that is granted has been written, and more is wanted
+    Count piece_ = 0;                                  ///< bytes of it that are being written
+    std::vector<char> packed_;                         ///< these bytes, if they do not lie in one block
+    std::vector<char> packed_eager_;                   ///< an eager message that does not lie in one block
 };
 
 /// The connection from a rank that sends messages to this rank.
-class Incoming final : public Connection {
+class Incoming final : public Connection, private GrantedSender {
   public:
     Incoming(ProcessIndex sender, std::uint64_t key, Descriptor socket);
+    ~Incoming();
 
     /// A receive has been matched with announced message `id`: asks for the bytes it wants.
     void fetch(Receive &receive, std::uint64_t id, Count wanted);
@@ -159,12 +168,6 @@ class Incoming final : public Connection {
     void drop(std::uint64_t id);
 
   private:
-    /// A receive whose data is under way.
-    struct Fetch {
-        Receive *receive;
-        Count wanted, arrived;
-    };
-
     bool take_frame(const wire::FrameHeader &header, unsigned char *payload) override;
     bool begin_data(const wire::FrameHeader &header, char *&place) override;
     void data(const unsigned char *part, std::size_t bytes) override;
@@ -173,15 +176,17 @@ class Incoming final : public Connection {
     std::pair<ProcessIndex, ProcessIndex> ends() const override;
     void arrive(const Arrival &arrival, const unsigned char *payload);
     void cancel(std::uint64_t id);
-    void pull(std::uint64_t id, Count wanted);
+    void pull(std::uint64_t id, Count granted, bool is_all);
+    void tell_granted(const Fetch &fetch) override;
 
     std::uint64_t last_id_ = 0;
     std::uint64_t arrived_ = 0;                            ///< cost of eager messages that have not been received
     std::uint64_t owed_ = 0;                               ///< credit not given back yet
     std::unordered_map<std::uint64_t, Unexpected *> kept_; ///< announced messages that wait for their receive
     std::unordered_map<std::uint64_t, Fetch> fetches_;
-    std::pair<const std::uint64_t, Fetch> *current_ = nullptr; ///< the fetch whose data is arriving
-    Count part_ = 0; ///< bytes of the current data frame that go to their place
+    Fetch *current_ = nullptr; ///< whose data is arriving
+    Count frame_ = 0;          ///< bytes of the current data frame
+    Count part_ = 0;           ///< those of them that go straight to their place
 };
 
 } // namespace volley

@@ -4,13 +4,19 @@
 #include "transport/message.h"
 #include "transport/node.h"
 #include "transport/tcp/connection.h"
+#include "transport/tcp/tcp.h"
 
 #include <cstring>
 
 namespace volley {
 
-Incoming::Incoming(ProcessIndex sender, std::uint64_t key, Descriptor socket) : Connection(sender, key) {
+Incoming::Incoming(ProcessIndex sender, std::uint64_t key, Descriptor socket)
+    : Connection(sender, key), GrantedSender(sender) {
     use(std::move(socket));
+}
+
+Incoming::~Incoming() {
+    tcp.grants.forget(*this);
 }
 
 bool Incoming::take_frame(const wire::FrameHeader &header, unsigned char *payload) {
@@ -70,20 +76,28 @@ void Incoming::cancel(std::uint64_t id) {
     drop_unexpected(message);
 }
 
-void Incoming::pull(std::uint64_t id, Count wanted) {
-    kept_.erase(id);
-    writer_.add({.kind = wire::FrameKind::pull, .bytes = static_cast<std::uint64_t>(wanted), .id = id});
+void Incoming::pull(std::uint64_t id, Count granted, bool is_all) {
+    writer_.add(
+        {.kind = wire::FrameKind::pull, .tag = is_all ? 1 : 0, .bytes = static_cast<std::uint64_t>(granted), .id = id});
     flush();
 }
 
+void Incoming::tell_granted(const Fetch &fetch) {
+    pull(fetch.id, fetch.granted, fetch.granted == fetch.wanted);
+}
+
 void Incoming::fetch(Receive &receive, std::uint64_t id, Count wanted) {
-    if (wanted > 0) fetches_[id] = {&receive, wanted, 0};
-    pull(id, wanted);
-    if (wanted == 0) received(receive);
+    kept_.erase(id);
+    if (wanted > 0) {
+        Fetch &fetch = fetches_[id] = {.receive = &receive, .id = id, .wanted = wanted};
+        return tcp.grants.add(*this, fetch);
+    }
+    pull(id, 0, true);
+    received(receive);
 }
 
 void Incoming::drop(std::uint64_t id) {
-    if (kept_.contains(id)) pull(id, 0);
+    if (kept_.erase(id) > 0) pull(id, 0, true);
 }
 
 void Incoming::give_credit(Count bytes) {
@@ -100,16 +114,16 @@ void Incoming::give_credit(Count bytes) {
 bool Incoming::begin_data(const wire::FrameHeader &header, char *&place) {
     auto found = fetches_.find(header.id);
     if (found == fetches_.end()) return false;
-    auto &[receive, wanted, arrived] = found->second;
-    if (header.bytes > static_cast<std::uint64_t>(wanted - arrived)) return false;
-    current_ = &*found;
-    part_ = static_cast<Count>(header.bytes);
-    if (receive->contiguous) place = receive->contiguous + arrived;
+    Fetch &fetch = found->second;
+    if (header.bytes > static_cast<std::uint64_t>(fetch.granted - fetch.arrived)) return false;
+    current_ = &fetch;
+    part_ = frame_ = static_cast<Count>(header.bytes);
+    if (fetch.receive->contiguous) place = fetch.receive->contiguous + fetch.arrived;
     return true;
 }
 
 void Incoming::data(const unsigned char *part, std::size_t bytes) {
-    Fetch &fetch = current_->second;
+    Fetch &fetch = *current_;
     auto size = static_cast<Count>(bytes);
     unpack(fetch.receive->buffer, fetch.arrived, fetch.arrived + size, part);
     fetch.arrived += size;
@@ -117,12 +131,12 @@ void Incoming::data(const unsigned char *part, std::size_t bytes) {
 }
 
 void Incoming::end_data() {
-    Fetch &fetch = current_->second;
+    Fetch &fetch = *current_;
     fetch.arrived += part_; // unless it went through data()
-    if (fetch.arrived < fetch.wanted) return;
-    Receive &receive = *fetch.receive;
-    fetches_.erase(current_->first);
-    received(receive);
+    Receive *complete = fetch.arrived == fetch.wanted ? fetch.receive : nullptr;
+    if (complete) fetches_.erase(fetch.id);
+    tcp.grants.arrived(*this, frame_);
+    if (complete) received(*complete);
 }
 
 bool Incoming::is_needed() const {

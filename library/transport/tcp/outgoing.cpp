@@ -107,23 +107,42 @@ bool Outgoing::take_frame(const wire::FrameHeader &header, unsigned char *) {
         unreceived_ -= header.bytes;
         return true;
     }
-    auto found = announced_.find(header.id);
-    if (found == announced_.end()) return false;
-    Send &send = *found->second;
-    announced_.erase(found);
-    if (header.kind == wire::FrameKind::pull) return pulled(send, header);
+    if (header.kind == wire::FrameKind::pull) return pulled(header);
     if (header.kind != wire::FrameKind::cancelled) return false;
+    auto found = announced_.extract(header.id);
+    if (found.empty()) return false;
+    Send &send = *found.mapped();
     send.cancelled = true;
     sent(send);
     return true;
 }
 
-bool Outgoing::pulled(Send &send, const wire::FrameHeader &header) {
-    if (header.bytes > static_cast<std::uint64_t>(send.bytes)) return false;
-    if (header.bytes == 0)
-        sent(send);
+bool Outgoing::Stream::grant(const wire::FrameHeader &header) {
+    const auto bytes = static_cast<Count>(header.bytes);
+    if (is_all || bytes > send->bytes || bytes < granted || (bytes == granted && bytes > 0)) return false;
+    granted = bytes;
+    is_all = header.tag == 1;
+    return true;
+}
+
+bool Outgoing::pulled(const wire::FrameHeader &header) {
+    if (auto found = announced_.extract(header.id)) {
+        Stream stream{.send = found.mapped(), .id = header.id};
+        return stream.grant(header) && write(stream);
+    }
+    if (auto found = halted_.extract(header.id)) return found.mapped().grant(header) && write(found.mapped());
+    auto found = std::ranges::find(streams_, header.id, &Stream::id);
+    return found != streams_.end() && found->grant(header);
+}
+
+/// What is granted of a message is written, or the message is complete.
+bool Outgoing::write(const Stream &stream) {
+    if (stream.written < stream.granted)
+        streams_.push_back(stream);
+    else if (stream.is_all)
+        sent(*stream.send);
     else
-        streams_.push_back({&send, header.id, static_cast<Count>(header.bytes), 0});
+        halted_[stream.id] = stream;
     return true;
 }
 
@@ -136,7 +155,7 @@ bool Outgoing::next_payload() {
     const Stream &stream = streams_.front();
     const Send &send = *stream.send;
     Count most = send.contiguous ? static_cast<Count>(wire::largest_data) : packed_at_once;
-    piece_ = std::min(most, stream.wanted - stream.written);
+    piece_ = std::min(most, stream.granted - stream.written);
     const char *payload = send.contiguous ? send.contiguous + stream.written : nullptr;
     if (!send.contiguous) {
         packed_.resize(static_cast<std::size_t>(packed_at_once));
@@ -153,10 +172,7 @@ void Outgoing::payload_written() {
     Stream stream = streams_.front();
     streams_.pop_front();
     stream.written += piece_;
-    if (stream.written < stream.wanted)
-        streams_.push_back(stream);
-    else
-        sent(*stream.send);
+    write(stream);
 }
 
 bool Outgoing::is_needed() const {

@@ -34,7 +34,7 @@ constexpr std::uint32_t busy_rounds = 128;
 constexpr std::uint32_t rounds_per_look = 16;
 
 /// What is ready is found by its key: a kind and a process or descriptor.
-enum class Ready : std::uint32_t { listener, other_listener, stranger, outgoing, incoming, ending, watched };
+enum class Ready : std::uint32_t { listener, other_listener, stranger, outgoing, incoming, ending, watched, grants };
 
 /// The place of a process's connection, made if the table of processes has grown.
 template <class Connections> auto &place_for(ProcessIndex process, Connections &connections) {
@@ -67,6 +67,8 @@ ProcessIndex sender_of(const wire::Hello &hello) {
 } // namespace
 
 Tcp tcp;
+
+Tcp::Tcp() : grants(key_of(Ready::grants, 0)) {}
 
 NetworkAddress address_of(std::int32_t number) {
     const NetworkAddress &published = node_records(node.arena)[number].address;
@@ -201,6 +203,8 @@ bool Tcp::handle(std::uint64_t key) {
         return serve_ending(number);
     case Ready::watched:
         return true;
+    case Ready::grants:
+        return grants.timer_ended();
     }
     return false;
 }

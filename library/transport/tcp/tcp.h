@@ -13,6 +13,7 @@
 #include "boot/sockets.h"
 #include "layout/copy.h"
 #include "transport/tcp/connection.h"
+#include "transport/tcp/grants.h"
 #include "transport/tcp/wire.h"
 
 #include <cstdint>
@@ -67,6 +68,10 @@ class Tcp {
     /// Says at all connections that this rank leaves, and waits until the kernels at their other ends have received all
     /// that was written. If this process ended with data unread, its kernel could drop what is still to be sent.
     void leave();
+
+    Grants grants; ///< of this rank to those that send to it
+
+    Tcp();
 
   private:
     /// A peer that has connected but has not said who it is.

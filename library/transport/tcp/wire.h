@@ -12,7 +12,8 @@
 ///
 /// The receiver sends, on the same connection:
 ///
-///     pull      message `id` has been matched: its first `bytes` bytes are wanted. If these are none, nothing follows
+///     pull      message `id` has been matched, and its first `bytes` bytes may be sent. If `tag` is 1, no more are
+///               wanted; if it is 0, further pulls say how far the sender may go on (grants.h)
 ///     credit    eager messages that took `bytes` bytes of the sender's credit have been received
 ///     cancelled message `id` will not be received
 ///
@@ -92,8 +93,10 @@ inline constexpr bool is_sensible(const FrameHeader &header) {
     case FrameKind::eager:
         return header.bytes <= largest_eager;
     case FrameKind::request:
-    case FrameKind::pull:
         return header.id != 0 && header.bytes <= largest_message;
+    case FrameKind::pull:
+        return header.id != 0 && header.bytes <= largest_message &&
+               (header.tag == 1 || (header.tag == 0 && header.bytes > 0));
     case FrameKind::data:
         return header.id != 0 && header.bytes > 0 && header.bytes <= largest_data;
     case FrameKind::credit:

@@ -14,7 +14,7 @@ if [ -n "$show$inputs" ]; then
         esac
     done
     fortran=$library/volley/fortran
-    name=$("$fortran/compile_modules.sh" --name "$compiler")
+    name=$(sh "$fortran/compile_modules.sh" --name "$compiler")
     modules=$fortran/$name
     if [ ! -d "$modules" ]; then
         # Modules of another version of this library have other sources.
@@ -23,7 +23,7 @@ if [ -n "$show$inputs" ]; then
         modules=$cache/$name
         if [ ! -d "$modules" ]; then
             [ -n "$show" ] || echo "@WRAPPER_NAME@: compiling the modules mpi and mpi_f08 for $name, once, into $cache" >&2
-            "$fortran/compile_modules.sh" "$compiler" "$fortran" "$cache" || exit 1
+            sh "$fortran/compile_modules.sh" "$compiler" "$fortran" "$cache" || exit 1
         fi
     fi
 fi

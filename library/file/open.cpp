@@ -75,7 +75,7 @@ int open_by_all(File &file, int checked) {
     int code = first ? open_here(file, true) : MPI_SUCCESS;
     std::uint64_t drawn = first && code == MPI_SUCCESS ? SharedPointer::draw(communicator) : 0;
     if (int failed = broadcast(&drawn, sizeof drawn, 0, communicator); failed != MPI_SUCCESS) return failed;
-    file.shared.open(communicator, drawn, file.name);
+    if (drawn != 0) file.shared.open(drawn, file.name);
     if (int failed = agree(communicator, code, "it could not open the file"); failed != MPI_SUCCESS) return failed;
     if (!first) code = open_here(file, false);
     return agree(communicator, code, "it could not open the file");

@@ -18,6 +18,9 @@
 namespace volley {
 namespace {
 
+/// Of what draw() returns: it numbers a hidden file, and is no place in the arena.
+constexpr std::uint64_t hidden_bit = std::uint64_t{1} << 63;
+
 constexpr std::size_t arena_bytes = sizeof(std::atomic<std::int64_t>);
 
 bool on_one_node(const Communicator &communicator) {
@@ -37,16 +40,16 @@ std::string hidden_name(const std::string &file, std::uint64_t number) {
 
 std::uint64_t SharedPointer::draw(const Communicator &communicator) {
     if (on_one_node(communicator)) {
-        void *place = arena_allocate(arena_bytes);
-        return place != nullptr ? arena_offset(place) : 0;
+        // An arena that is used up is no failure: there is the other way.
+        if (void *place = arena_allocate(arena_bytes)) return arena_offset(place);
     }
     std::uint64_t number = 0;
     while (getrandom(&number, sizeof number, 0) < 0 && errno == EINTR) {}
-    return number;
+    return number | hidden_bit;
 }
 
-void SharedPointer::open(const Communicator &communicator, std::uint64_t drawn, const std::string &file) {
-    if (on_one_node(communicator) && drawn != 0)
+void SharedPointer::open(std::uint64_t drawn, const std::string &file) {
+    if ((drawn & hidden_bit) == 0)
         in_arena_ = arena_pointer<std::atomic<std::int64_t>>(drawn);
     else
         hidden_ = hidden_name(file, drawn);

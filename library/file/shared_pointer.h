@@ -22,10 +22,10 @@ class SharedPointer {
     SharedPointer(const SharedPointer &) = delete;
     SharedPointer &operator=(const SharedPointer &) = delete;
 
-    /// In the rank that opens a file for all: what open() gets in every rank. 0 if the arena has no room left.
+    /// In the rank that opens a file for all: what open() gets in every rank.
     static std::uint64_t draw(const Communicator &communicator);
     /// `drawn` is what rank 0 has drawn, `file` the name of the file.
-    void open(const Communicator &communicator, std::uint64_t drawn, const std::string &file);
+    void open(std::uint64_t drawn, const std::string &file);
     /// In all ranks, when no other rank uses the pointer any more.
     void close(bool first_rank);
 

@@ -25,8 +25,7 @@ def test_program_by_tcp(source: str, mpi_program: MpiProgram, mpirun: MpiRun) ->
     mpirun(*TCP, "-n", 3, mpi_program(PROGRAMS / f"{source}.cpp"))
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize(("nodes", "ranks"), NODES)
+@pytest.mark.parametrize(("nodes", "ranks", "mode"), [(*NODES[0], "shared"), (*NODES[1], "process")])
 @pytest.mark.parametrize("source", SOURCES)
 def test_program_on_several_nodes(
     source: str, nodes: str, ranks: int, mode: str, mpi_program: MpiProgram, mpirun: MpiRun

@@ -2,8 +2,9 @@
 // Every operation and every synchronisation, on windows of every flavor, between any number of ranks.
 #include "window.h"
 
+#include <sched.h>
+
 #include <algorithm>
-#include <cstring>
 
 namespace {
 
@@ -151,6 +152,7 @@ void locks(int flavor) {
         MPI_Get(&value, 1, MPI_LONG_LONG, target, window.at(target, 0), 1, MPI_LONG_LONG, window.window);
         MPI_Win_flush(target, window.window);
         value++;
+        sched_yield(); // so that others come between, if they can
         MPI_Put(&value, 1, MPI_LONG_LONG, target, window.at(target, 0), 1, MPI_LONG_LONG, window.window);
         MPI_Win_flush_local(target, window.window);
         MPI_Win_unlock(target, window.window);

@@ -3,6 +3,8 @@
 // own memory alone, until the last of the others has been there.
 #include "window.h"
 
+#include <sched.h>
+
 #include <atomic>
 
 int main(int argc, char **argv) {
@@ -22,6 +24,7 @@ int main(int argc, char **argv) {
                 MPI_Get(&value, 1, MPI_LONG_LONG, 0, window.at(0, 0), 1, MPI_LONG_LONG, window.window);
                 MPI_Win_flush(0, window.window);
                 value++;
+                sched_yield(); // so that others come between, if they can
                 MPI_Put(&value, 1, MPI_LONG_LONG, 0, window.at(0, 0), 1, MPI_LONG_LONG, window.window);
                 MPI_Win_unlock(0, window.window);
             }

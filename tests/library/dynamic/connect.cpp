@@ -13,10 +13,9 @@
 
 namespace {
 
-constexpr int rounds = 6;
-/// Streams, the set of descriptors, two sockets to wait at, what the job itself has, and no more: each round needs up
-/// to 10 connections in a rank.
-constexpr long most_descriptors = 24;
+constexpr int rounds = 4;
+/// What stays once a rank has been connected: a set of descriptors, a socket to wait at and one for connections.
+constexpr long lasting_descriptors = 3;
 
 void write_name(const std::string &path, const char *name) {
     std::ofstream(path + ".new") << name << '\n';
@@ -55,6 +54,14 @@ int main(int argc, char **argv) {
             read_name(path).copy(port, sizeof port - 1);
         }
     }
+    // All connections within the job are there, if there are any.
+    std::vector<int> out(static_cast<std::size_t>(world_size)), in(out.size());
+    MPI_Alltoall(out.data(), 1, MPI_INT, in.data(), 1, MPI_INT, MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int peer = 0; peer < world_size; peer++)
+        MPI_Sendrecv(out.data(), 1, MPI_INT, peer, 0, in.data(), 1, MPI_INT, peer, 0, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
+    const long descriptors = open_descriptors();
     for (int round = 0; round < rounds; round++) {
         MPI_Comm inter;
         if (accepts)
@@ -64,7 +71,7 @@ int main(int argc, char **argv) {
         use(inter, accepts);
         MPI_Comm_disconnect(&inter);
         CHECK(inter == MPI_COMM_NULL);
-        wait_for_descriptors(most_descriptors);
+        wait_for_descriptors(descriptors + lasting_descriptors);
     }
     if (world_rank == root) { // one process of each; they are not disconnected
         MPI_Comm inter;

@@ -53,6 +53,26 @@ void publish_in_vain(const char *folder) {
     CHECK(access(path.c_str(), F_OK) != 0);
 }
 
+/// Rank 0 accepts; rank 1 has another secret first, and is turned away. Then it is let in.
+void show_a_false_secret() {
+    char port[MPI_MAX_PORT_NAME] = "";
+    if (world_rank == 0) MPI_Open_port(MPI_INFO_NULL, port);
+    MPI_Bcast(port, MPI_MAX_PORT_NAME, MPI_CHAR, 0, MPI_COMM_WORLD);
+    if (world_rank > 1) return;
+    MPI_Comm inter;
+    if (world_rank == 0) {
+        CHECK(MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter) == MPI_SUCCESS);
+    } else {
+        std::string changed = port;
+        changed.back() = changed.back() == '0' ? '1' : '0';
+        CHECK(class_of(MPI_Comm_connect(changed.c_str(), MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter)) == MPI_ERR_PORT);
+        CHECK(MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter) == MPI_SUCCESS);
+    }
+    exchange_messages(inter, world_rank == 0);
+    MPI_Comm_disconnect(&inter);
+    if (world_rank == 0) MPI_Close_port(port);
+}
+
 /// Ranks 0 and 1.
 void join_by_socket(const std::string &path) {
     sockaddr_un name = {};
@@ -83,5 +103,6 @@ int main(int argc, char **argv) {
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     publish();
     if (world_rank == 0) publish_in_vain(argv[1]);
+    if (world_size > 1) show_a_false_secret();
     if (world_size > 1) join_by_socket(argv[2]);
 }

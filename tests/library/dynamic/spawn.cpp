@@ -4,7 +4,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <csignal>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 
 namespace {
@@ -13,6 +18,15 @@ int class_of(int code) {
     int error_class;
     MPI_Error_class(code, &error_class);
     return error_class;
+}
+
+long count_of(const char *folder) {
+    return std::ranges::distance(std::filesystem::directory_iterator(folder));
+}
+
+long lines_of(const char *path) {
+    std::ifstream file(path);
+    return std::count(std::istreambuf_iterator<char>(file), {}, '\n');
 }
 
 int attribute(int keyval) {
@@ -32,9 +46,10 @@ int be_child(char **argv) {
     MPI_Comm_get_name(parent, name, &length);
     CHECK(std::string(name) == "MPI_COMM_PARENT");
     if (std::string(argv[4]) == "abort") MPI_Abort(MPI_COMM_WORLD, 5);
+    if (std::string(argv[4]) == "kill") raise(SIGKILL);
     if (std::string(argv[4]) == "wait") MPI_Barrier(parent);
-    use(parent, false);
-    if (std::string(argv[4]) == "disconnect") {
+    if (std::string(argv[4]) != "disconnect at once") use(parent, false);
+    if (std::string(argv[4]).starts_with("disconnect")) {
         MPI_Comm_disconnect(&parent);
         MPI_Comm_get_parent(&again);
         CHECK(again == MPI_COMM_NULL);
@@ -100,6 +115,25 @@ void spawn_nothing() {
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
 
+/// Nothing is left of jobs that have come and gone: descriptors and mappings are as many after all as after a few.
+void spawn_again_and_again(const char *self, int rounds) {
+    constexpr int first = 5;
+    const char *arguments[] = {"child", "1", "0", "disconnect at once", nullptr};
+    long descriptors = 0, mappings = 0;
+    for (int round = 0; round < rounds; round++) {
+        MPI_Comm inter;
+        MPI_Comm_spawn(self, const_cast<char **>(arguments), 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter,
+                       MPI_ERRCODES_IGNORE);
+        MPI_Comm_disconnect(&inter);
+        if (round == first) {
+            descriptors = count_of("/proc/self/fd");
+            mappings = lines_of("/proc/self/maps");
+        }
+    }
+    CHECK(count_of("/proc/self/fd") <= descriptors + 3); // connections that are just ending
+    CHECK(lines_of("/proc/self/maps") <= mappings + 10);
+}
+
 /// A child that ends badly takes this job with it.
 void spawn_to_the_end(const char *self, const char *how) {
     const char *arguments[] = {"child", "2", "0", how, nullptr};
@@ -125,6 +159,8 @@ int main(int argc, char **argv) {
     CHECK(parent == MPI_COMM_NULL);
     if (std::string(argv[1]) == "end") {
         spawn_to_the_end(argv[0], argv[2]);
+    } else if (std::string(argv[1]) == "again") {
+        spawn_again_and_again(argv[0], std::atoi(argv[2]));
     } else {
         spawn_one_program(argv[0], std::atoi(argv[1]));
         spawn_two_programs(argv[0]);

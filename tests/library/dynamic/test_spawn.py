@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ..conftest import MpiProgram, MpiRun
+from ..conftest import LONG, MpiProgram, MpiRun
 from .test_connect import MODES
 
 HERE = Path(__file__).parent
@@ -41,6 +41,18 @@ def test_a_program_without_mpiexec_starts_others(mpi_program: MpiProgram) -> Non
     command = [str(mpi_program(HERE / "spawn.cpp")), "2"]
     outcome = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (outcome.returncode, outcome.stdout, outcome.stderr) == (0, "good\n", "")
+
+
+@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode[1])
+def test_nothing_is_left_of_jobs_that_are_over(mode: tuple[str, str], mpi_program: MpiProgram, mpirun: MpiRun) -> None:
+    mpirun(*mode, "-n", 1, mpi_program(HERE / "spawn.cpp"), "again", 1000 if LONG else 15, seconds=600)
+
+
+def test_a_killed_child_ends_its_parents(mpi_program: MpiProgram, mpirun: MpiRun) -> None:
+    outcome = mpirun("-n", 2, mpi_program(HERE / "spawn.cpp"), "end", "kill", check=False, seconds=30)
+    assert outcome.returncode != 0
+    assert "was ended by signal 9 (SIGKILL)" in outcome.stderr
+    assert "of a job that this one is connected to is gone" in outcome.stderr
 
 
 @pytest.mark.parametrize(("how", "code"), [("abort", 5), ("wait", 6)])

@@ -89,7 +89,8 @@ bool read_entry(const std::string &path, Entry &entry) {
 /// Whether the publisher is a process of this host that has ended.
 bool is_stale(const Entry &entry) {
     const std::string process = entry.publisher.substr(0, entry.publisher.find(' '));
-    return entry.publisher.ends_with(" " + host_name()) && entry.publisher != publisher_here(process);
+    return entry.publisher.ends_with(std::string(" ").append(host_name())) &&
+           entry.publisher != publisher_here(process);
 }
 
 /// The entry of a service, if there is one that is not stale.

@@ -101,6 +101,7 @@ int Access::run() {
 }
 
 int Access::transfer() {
+    file_.written |= writes();
     if (!writes() && is_worth_sieving()) return sieve();
     const DatatypePlan &plan = *memory_.plan;
     if (block_ != nullptr || plan.size / std::max<Count>(plan.blocks, 1) >= long_block)

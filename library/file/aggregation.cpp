@@ -245,6 +245,7 @@ void Aggregation::send_data(const Range &window) {
 }
 
 void Aggregation::write_window(const Range &window) {
+    access_.file().written = true;
     coverage_.clear(window.bytes());
     for (int rank = 0; rank < schedule_.communicator->size(); ++rank) {
         Party &party = parties_[static_cast<std::size_t>(rank)];

@@ -111,6 +111,7 @@ class File final : public Object {
     Count position = 0; ///< of the individual file pointer, in bytes of the view
     SharedPointer shared;
     bool atomic = false;
+    bool written = false; ///< by this rank, since it was last synchronised
     SplitAccess split;
 
   private:

@@ -110,6 +110,7 @@ int File_set_size(File &fh, MPI_Offset size) {
     if (checked == MPI_SUCCESS) checked = check_writable(fh);
     if (checked == MPI_SUCCESS) checked = check_not_sequential(fh);
     return by_first(fh, size, "size", checked, [&] {
+        fh.written = true;
         return ftruncate(fh.descriptor.get(), size) < 0 ? fh.error(errno, "cannot be given another size") : MPI_SUCCESS;
     });
 }
@@ -120,6 +121,7 @@ int File_preallocate(File &fh, MPI_Offset size) {
     if (checked == MPI_SUCCESS) checked = check_not_sequential(fh);
     return by_first(fh, size, "size", checked, [&] {
         if (size == 0) return MPI_SUCCESS;
+        fh.written = true;
         int number = EINTR;
         while (number == EINTR) number = posix_fallocate(fh.descriptor.get(), 0, size);
         return number != 0 ? fh.error(number, "cannot get its space") : MPI_SUCCESS;
@@ -231,11 +233,12 @@ int File_get_atomicity(File &fh, int *flag) {
 
 int File_sync(File &fh) {
     int code = check_no_split(fh);
-    if (code == MPI_SUCCESS && !fh.has(MPI_MODE_RDONLY)) {
+    if (code == MPI_SUCCESS && fh.written) {
         int failed = -1;
         while ((failed = fsync(fh.descriptor.get())) < 0 && errno == EINTR) {}
         // What has no storage behind it, as a pipe, has nothing to be synchronised.
         if (failed < 0 && errno != EINVAL) code = fh.error(errno, "cannot be synchronised");
+        fh.written = code != MPI_SUCCESS;
     }
     return agree(fh.communicator, code, "it could not synchronise the file");
 }

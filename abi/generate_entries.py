@@ -28,7 +28,7 @@ LICENSE = "// SPDX-License-Identifier: BSD-3-Clause\n// Generated from the table
 
 # Which groups have their entry points in which file.
 FILES: Mapping[str, tuple[str, ...]] = {
-    "entries_messages": ("point_to_point", "buffer", "request", "status"),
+    "entries_messages": ("point_to_point", "buffer", "request", "status", "partitioned"),
     "entries_collectives": ("collective", "neighbourhood", "operation"),
     "entries_communicators": ("communicator", "topology", "process", "attribute", "session", "group"),
     "entries_windows": ("rma",),
@@ -37,7 +37,7 @@ FILES: Mapping[str, tuple[str, ...]] = {
 }
 
 # Not offered: these groups.
-UNSUPPORTED_GROUPS = frozenset({"tool", "partitioned"})
+UNSUPPORTED_GROUPS = frozenset({"tool"})
 
 # May be called before MPI_Init and after MPI_Finalize (MPI 5.0, section 11.4.1). Functions that make or
 # free error handlers need nothing of the job, so all of them are here, not only those the standard names.
@@ -204,7 +204,7 @@ COLLECTIVE = frozenset({"collective", "neighbourhood"})
 # Groups whose implementations say more about a wrong count than that it is negative, and that have arrays
 # of a length that is the function's first count.
 COUNTS_CHECKED_INSIDE = frozenset({"process", "datatype", "topology", "collective", "neighbourhood", "environment"})
-ARRAYS_CHECKED = frozenset({"request", "group", "datatype"})
+ARRAYS_CHECKED = frozenset({"request", "group", "datatype", "partitioned"})
 # Without a value of its own to return a failure in, or without anything that can fail.
 UNGUARDED = frozenset({"MPI_Wtime", "MPI_Wtick", "MPI_Aint_add", "MPI_Aint_diff", "MPI_Pcontrol"})
 

@@ -35,7 +35,7 @@ constexpr std::uint64_t whole_lines(std::uint64_t bytes) {
     return (bytes + cache_line - 1) / cache_line * cache_line;
 }
 
-inline constexpr std::uint64_t arena_magic = 0x59454c4c4f56'0a; ///< "VOLLEY", layout 10
+inline constexpr std::uint64_t arena_magic = 0x59454c4c4f56'0b; ///< "VOLLEY", layout 11
 inline constexpr std::size_t description_bytes = 64;
 inline constexpr std::size_t secret_bytes = 32;
 

@@ -45,9 +45,13 @@ Communicator *Communicator::make(Group &local, Group *remote, std::uint32_t cont
 
 void Communicator::settle(std::uint32_t context) {
     context_ = context;
-    for (std::uint32_t traffic = 0; traffic < queues_.size(); traffic++)
-        queues_[traffic] = &queues_of_context(context + traffic);
+    open_queues(Traffic::program);
+    open_queues(Traffic::collective);
     published = introspection.enter(*this);
+}
+
+void Communicator::open_queues(Traffic traffic) {
+    queues_[static_cast<std::size_t>(traffic)] = &queues_of_context(context(traffic));
 }
 
 std::uint32_t Communicator::number_collective() {
@@ -92,7 +96,8 @@ void Communicator::release(Communicator &communicator) {
     if (communicator.published) introspection.leave(*communicator.published);
     if (communicator.local_communicator) release(*communicator.local_communicator);
     if (communicator.queues_[0]) {
-        for (MatchQueues *queues : communicator.queues_) drop_queues(queues->context);
+        for (std::uint32_t traffic = 0; traffic < traffic_kinds; traffic++)
+            drop_queues(communicator.context_ + traffic);
         leave_context(communicator.context_, communicator.members_here());
     }
     Errhandler::release(*communicator.errhandler);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Communicators: who may talk, and in which context.
 ///
-/// A context number keeps messages of different communicators apart (core/contexts.h). Every communicator has two, one
-/// for the program's messages and one for the library's own (collectives). One process draws them and tells the others
-/// (communicator/context_allocation.h).
+/// A context number keeps messages of different communicators apart (core/contexts.h). Every communicator has four, one
+/// for each kind of traffic. One process draws them and tells the others (communicator/context_allocation.h).
 #pragma once
 
+#include "boot/context_number.h"
 #include "core/group.h"
 #include "core/object.h"
 
@@ -41,9 +41,6 @@ struct Topology {
     std::vector<int> sources, source_weights, destinations, destination_weights;
     bool weighted = false;
 };
-
-/// Whose messages: the program's, or those of the library's collectives.
-enum class Traffic : std::uint32_t { program = 0, collective = 1 };
 
 class Communicator final : public Object {
   public:
@@ -107,6 +104,9 @@ class Communicator final : public Object {
         return *queues_[static_cast<std::size_t>(traffic)];
     }
 
+    /// Called before the queues of a kind of traffic are used that few communicators have.
+    void open_queues(Traffic traffic);
+
     std::string_view name() const {
         return name_;
     }
@@ -156,7 +156,7 @@ class Communicator final : public Object {
     std::uint32_t context_ = 0;
     const ProcessIndex *peer_processes_;
     std::uint32_t collectives_started_ = 0;
-    std::array<MatchQueues *, 2> queues_{};
+    std::array<MatchQueues *, traffic_kinds> queues_{}; ///< of partitioned traffic once it is used
     Group *local_;
     Group *remote_;
     std::string name_;

@@ -19,19 +19,19 @@
 namespace volley {
 namespace {
 
-constexpr int index_bits = 20, generation_bits = 11;
+constexpr int index_bits = 20, generation_bits = 32 - index_bits - traffic_bits;
 constexpr std::uint32_t most_contexts = 1 << index_bits;
 /// This many indices wait before the first of them is used again.
 constexpr std::uint32_t most_waiting = 1024;
 /// A small arena has a small table: at most this fraction (1/256) of the arena.
 constexpr std::uint64_t table_part = 256;
-constexpr std::uint32_t first_drawn = self_context / 2 + 1;
+constexpr std::uint32_t first_drawn = self_context / traffic_kinds + 1;
 
 constexpr std::uint32_t index_of(std::uint32_t context) {
-    return context >> 1 & (most_contexts - 1);
+    return context >> traffic_bits & (most_contexts - 1);
 }
 constexpr std::uint32_t generation_of(std::uint32_t context) {
-    return context >> (1 + index_bits);
+    return context >> (traffic_bits + index_bits);
 }
 
 /// On the node that draws the index; elsewhere `departed` counts the members there, and `generation` is the first that
@@ -118,7 +118,8 @@ std::unordered_map<std::uint32_t, std::uint64_t> names;
 std::uint32_t find_named(ContextTable &table, std::uint64_t name) {
     for (std::uint32_t index = table.first_named; index != 0; index = table.record(index).next)
         if (table.record(index).name == name)
-            return table.record(index).generation.load(std::memory_order_relaxed) << (1 + index_bits) | index << 1;
+            return table.record(index).generation.load(std::memory_order_relaxed) << (traffic_bits + index_bits) |
+                   index << traffic_bits;
     return 0;
 }
 
@@ -151,7 +152,7 @@ LeftMessages left{};
 /// Discards the messages of a communicator that is gone in all ranks, so that no send waits for them.
 void empty_queues(MatchQueues &queues) {
     while (Unexpected *message = queues.arrivals.first()) {
-        bool is_programs = queues.context % 2 == static_cast<std::uint32_t>(Traffic::program);
+        bool is_programs = traffic_of(queues.context) == Traffic::program;
         if (is_programs && !message->is_cancelled() && left.count++ == 0)
             left = {1, message->source, message->tag, static_cast<long long>(message->bytes)};
         queues.remove(*message);
@@ -185,7 +186,7 @@ std::uint32_t draw(ContextTable &table, int members) {
     ContextRecord &record = table.record(index);
     record.members.store(static_cast<std::uint32_t>(members), std::memory_order_relaxed);
     record.departed.store(0, std::memory_order_relaxed);
-    return record.generation.load(std::memory_order_relaxed) << (1 + index_bits) | index << 1;
+    return record.generation.load(std::memory_order_relaxed) << (traffic_bits + index_bits) | index << traffic_bits;
 }
 
 /// The number of a named context, drawn if it has none yet; 0 if there are none left. `members_here` is 0 if it is not
@@ -243,7 +244,7 @@ std::uint32_t context_number(SharedContext context, int members_here) {
 std::uint64_t name_of_context(std::uint32_t context) {
     if (names.empty()) [[likely]]
         return 0;
-    auto found = names.find(context & ~1U);
+    auto found = names.find(communicator_of(context));
     return found == names.end() ? 0 : found->second;
 }
 

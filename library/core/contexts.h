@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Context numbers, which keep messages of different communicators apart, and how they are used again.
 ///
-/// Every communicator has two, one per kind of traffic: an even number and the next. One process draws the even number
-/// and tells the other members. A number consists of an index into a table, and of a generation, which counts how often
-/// that index has been used before:
+/// Every communicator has four, one per kind of traffic: a multiple of four, and the next three. One process draws the
+/// first and tells the other members. A number consists of an index into a table, and of a generation, which counts how
+/// often that index has been used before:
 ///
-///     31         21 20          1       0
+///     31         22 21          2 1       0
 ///     [generation ] [   index    ] [traffic]
 ///
 /// When the last member's communicator is gone, the index joins the end of a queue. Indices are used again from the
 /// front of the queue, once enough of them wait there (1024). So a message that was left behind would meet its number
-/// again only after 2^11 times as many communicators, two million. Before that, the match queues of numbers that are no
+/// again only after 2^10 times as many communicators, a million. Before that, the match queues of numbers that are no
 /// longer used are emptied.
 ///
 /// The ranks of a node share a table. Of n nodes each draws every n-th index, so that no two draw the same. The last
@@ -25,6 +25,8 @@
 /// one atomic addition.
 #pragma once
 
+#include "boot/context_number.h"
+
 #include <cstdint>
 
 namespace volley {
@@ -34,8 +36,8 @@ class Group;
 /// The communicators that every process has from the beginning; their numbers are not in the table. A message to
 /// MPI_COMM_SELF never leaves its process, so all processes use the same number for it.
 inline constexpr std::uint32_t bootstrap_context = 0;
-inline constexpr std::uint32_t world_context = 2;
-inline constexpr std::uint32_t self_context = 4;
+inline constexpr std::uint32_t world_context = traffic_kinds;
+inline constexpr std::uint32_t self_context = 2 * traffic_kinds;
 
 /// Called in one process: draws a number for a communicator of `members` processes, those of both groups. 0 if all
 /// numbers are in use.

@@ -125,7 +125,7 @@ int meet_all() {
 void report_unreceived() {
     LeftMessages left = left_messages();
     for_each_queue([&](const MatchQueues &queues) {
-        if (queues.context % 2 != static_cast<std::uint32_t>(Traffic::program)) return;
+        if (traffic_of(queues.context) != Traffic::program) return;
         for (Unexpected *message = queues.arrivals.first(); message; message = message->all.next)
             if (!message->is_cancelled() && left.count++ == 0)
                 left = {1, message->source, message->tag, static_cast<long long>(message->bytes)};

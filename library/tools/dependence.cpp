@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/dependence.h"
 
+#include "boot/context_number.h"
 #include "tools/names.h"
 
 #include <mpi.h>
@@ -41,7 +42,7 @@ std::string nearest(const Snapshot &snapshot, const RankView &rank) {
     const MessageView *best = nullptr;
     int best_score = 0;
     for (const MessageView &message : snapshot.messages) {
-        if (message.destination != rank.rank || message.context % 2 != 0) continue;
+        if (message.destination != rank.rank || traffic_of(message.context) != Traffic::program) continue;
         bool same_tag = wait.tag == MPI_ANY_TAG || wait.tag == message.tag;
         int score = 1 + (wanted_from(wait, message) ? 4 : 0) + (message.context == wait.context ? 2 : 0) + same_tag;
         if (score > best_score) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/report.h"
 
+#include "boot/context_number.h"
 #include "tools/dependence.h"
 #include "tools/names.h"
 
@@ -129,9 +130,17 @@ std::string number_text(const std::optional<std::int64_t> &number) {
     return number ? std::to_string(*number) : std::string();
 }
 
-/// Of the program; the library's own have odd contexts, and those of communicator 0 are nobody's business.
 bool is_programs(const MessageView &message) {
-    return message.context % 2 == 0;
+    return traffic_of(message.context) == Traffic::program;
+}
+
+/// What follows a communicator's name where a message is the library's own.
+const char *traffic_text(const MessageView &message) {
+    switch (traffic_of(message.context)) {
+    case Traffic::program: return "";
+    case Traffic::collective: return " (collective)";
+    default: return " (partitioned)";
+    }
 }
 
 void write_text_or_null(Json &json, const char *name, const std::string &text) {
@@ -232,7 +241,7 @@ std::string messages_table(const Snapshot &snapshot, bool all) {
         if (!all && !is_programs(message)) continue;
         any = true;
         table.add({std::to_string(message.source), std::to_string(message.destination), std::to_string(message.tag),
-                   snapshot.communicator_name(message.context) + (is_programs(message) ? "" : " (collective)"),
+                   snapshot.communicator_name(message.context) + traffic_text(message),
                    std::to_string(message.bytes),
                    std::string(message.on_its_way ? "on its way" : "arrived") +
                        (message.at_sender ? ", data at the sender" : ""),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/snapshot.h"
 
+#include "boot/context_number.h"
 #include "boot/status_page.h"
 #include "tools/process_info.h"
 #include "transport/node_shared.h"
@@ -251,11 +252,6 @@ class Look {
     Snapshot result_;
 };
 
-/// Of the program's traffic: that of collective operations has the next number.
-std::uint32_t base_of(std::uint32_t context) {
-    return context & ~1u;
-}
-
 } // namespace
 
 const char *text_of(Doing doing) {
@@ -288,7 +284,7 @@ double Snapshot::waited_seconds(const RankView &rank) const {
 
 const CommunicatorView *Snapshot::communicator(const RankView &rank, std::uint32_t context) {
     for (const CommunicatorView &entry : rank.communicators)
-        if (entry.context == base_of(context)) return &entry;
+        if (entry.context == communicator_of(context)) return &entry;
     return nullptr;
 }
 
@@ -296,7 +292,7 @@ std::string Snapshot::communicator_name(std::uint32_t context) const {
     for (const RankView &rank : ranks)
         if (const CommunicatorView *entry = communicator(rank, context); entry && !entry->name.empty())
             return entry->name;
-    return "communicator #" + std::to_string(base_of(context));
+    return "communicator #" + std::to_string(communicator_of(context));
 }
 
 std::vector<int> Snapshot::members(const RankView &rank, std::uint32_t context, bool peers) const {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The receiver's end of a connection.
+#include "boot/context_number.h"
 #include "transport/abort.h"
 #include "transport/message.h"
 #include "transport/node.h"
@@ -34,7 +35,7 @@ bool Incoming::take_frame(const wire::FrameHeader &header, unsigned char *payloa
     if (header.name != 0) {
         context = context_of_name(header.name);
         if (context == 0) abort_job_for("no context number is left for a communicator with processes of another job");
-        context |= header.context & 1U;
+        context += static_cast<std::uint32_t>(traffic_of(header.context));
     } else if (processes.is_of_other_job(peer_)) {
         return false;
     }

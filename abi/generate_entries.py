@@ -32,12 +32,13 @@ FILES: Mapping[str, tuple[str, ...]] = {
     "entries_collectives": ("collective", "neighbourhood", "operation"),
     "entries_communicators": ("communicator", "topology", "process", "attribute", "session", "group"),
     "entries_windows": ("rma",),
+    "entries_tool": ("tool",),
     "entries_objects": ("environment", "datatype", "info", "error", "conversion", "abi"),
     "entries_files": ("io",),
 }
 
-# Not offered: these groups.
-UNSUPPORTED_GROUPS = frozenset({"tool"})
+# Not offered: these groups. There are none now.
+UNSUPPORTED_GROUPS: frozenset[str] = frozenset()
 
 # May be called before MPI_Init and after MPI_Finalize (MPI 5.0, section 11.4.1). Functions that make or
 # free error handlers need nothing of the job, so all of them are here, not only those the standard names.
@@ -289,7 +290,7 @@ class Implementation:
 
 def is_decoded(function: Function, parameter: Parameter) -> bool:
     """Whether the implementation gets the object a handle names instead of the handle."""
-    if parameter.type not in OBJECTS or parameter.direction != "in" or function.group == "conversion":
+    if parameter.type not in OBJECTS or parameter.direction != "in" or function.group in {"conversion", "tool"}:
         return False
     if parameter.type == "MPI_Datatype" and function.group in COLLECTIVE:
         return False
@@ -341,6 +342,8 @@ class Entry:
     @property
     def text(self) -> str:
         """Its definition."""
+        if self.function.group == "tool":
+            return export(self.function, self._tool())
         if self.function.name in UNGUARDED or self.function.group == "conversion":
             return export(self.function, self._unguarded())
         anytime = self.function.group in ANYTIME_GROUPS or self.function.name in ANYTIME
@@ -354,6 +357,18 @@ class Entry:
             body += [f"}} catch (const std::{reason} &) {{", self._finish("out_of_memory()")]
         body.append("}")
         return export(self.function, body)
+
+    def _tool(self) -> Iterator[str]:
+        """Errors of this interface are returned, never raised (MPI 5.0, section 15.3)."""
+        yield f"Call call({self.number}, Call::Anytime{{}});"
+        if self.function.name != "MPI_T_init_thread":
+            yield "if (!tool::is_initialised()) return MPI_T_ERR_NOT_INITIALIZED;"
+        names = ", ".join(parameter.name for parameter in self.function.parameters)
+        yield "try {"
+        yield f"return mpi::{self.implementation.name}({names});"
+        yield "} catch (const std::bad_alloc &) {"
+        yield "return MPI_T_ERR_MEMORY;"
+        yield "}"
 
     def _lock_free(self, anytime: bool) -> Iterator[str]:
         """The good case without the lock; the others are errors."""
@@ -564,11 +579,6 @@ class Entry:
 
 def unsupported_entry(function: Function, number: int) -> str:
     """An entry point that fails."""
-    if function.group == "tool":
-        # Errors of this interface are returned, never raised (MPI 5.0, section 15.3). It cannot be started.
-        starts = function.name == "MPI_T_init_thread"
-        code = "MPI_T_ERR_CANNOT_INIT" if starts else "MPI_T_ERR_NOT_INITIALIZED"
-        return export(function, [f"return {code};"], used=())
     body = [f"Call call({number});"]
     failure = f'unsupported("{function.name}")'
     communicators = [parameter.name for parameter in function.parameters if parameter.type == "MPI_Comm"]
@@ -591,6 +601,7 @@ ENTRIES_START = """
 #include "abi/checks.h"
 #include "core/functions.h"
 #include "collective/compare.h"
+#include "tool/interface.h"
 
 #include <new>
 #include <stdexcept>

@@ -60,6 +60,12 @@ ENUMERATIONS: Mapping[str, tuple[str, ...]] = {
     "window_flavor": ("window_flavor",),
     "window_model": ("window_model",),
     "keyval": ("attribute_key", "window_attribute_key"),
+    "verbosity": ("tool_verbosity",),
+    "binding": ("tool_binding",),
+    "scope": ("tool_scope",),
+    "variable_class": ("tool_variable_class",),
+    "callback_safety": ("tool_callback_safety",),
+    "source_order": ("tool_source_order",),
 }
 BITS: Mapping[str, str] = {"assertion": "assertion", "access_mode": "access_mode"}
 # Constants of a section that need a function of their own, since other numbers may have the same value.
@@ -461,6 +467,9 @@ class FaceEntry:
             for one in self.function.parameters:
                 if one.kind == "memory_pointer":
                     yield f"if (code == MPI_SUCCESS) buffer_to_face({one.name});"
+        if self.name == "MPI_T_source_get_info":
+            converted = "static_cast<MPI_T_source_order>(source_order_to_face(static_cast<int>(*ordering)))"
+            yield f"if (code == MPI_SUCCESS && ordering != nullptr) *ordering = {converted};"
         if self.name == "MPI_Type_get_name":
             yield "if (code == MPI_SUCCESS) rename_datatype(datatype, type_name_);"
         if self.plain == "MPI_Type_get_contents":
@@ -479,6 +488,8 @@ class FaceEntry:
             return self._handle(parameter, handle)
         if kind == "status":
             return self._status(parameter)
+        if kind == "callback_safety":
+            return "", f"static_cast<{parameter.type}>(callback_safety_to_native(static_cast<int>({name})))"
         if (text := STRINGS.get((self.name, name))) is not None:
             length = next((one.name for one in self.function.parameters if one.kind == "length"), "nullptr")
             return f"StringOut<{text}, face_{text}> {name}_({name}, {length})", f"{name}_"

@@ -22,6 +22,7 @@ LAYERS = [
     ["file"],  # files, and access to them
     ["dynamic"],  # processes of other jobs: ports, connecting, names, starting further processes
     ["init"],  # MPI_Init, sessions, and the ends of both
+    ["tool"],  # MPI_T: what tools may read and set
     ["abi"],  # entry points
     ["faces"],  # entry points of other binary interfaces, in libraries of their own
     ["fortran"],  # entry points that Fortran calls, in a library of their own

@@ -218,14 +218,6 @@ TEST_F(EntriesTest, HandlesAreNumbers) {
     MPI_Type_free(&type);
 }
 
-TEST_F(EntriesTest, UnsupportedFunctionsSaySo) {
-    int code = MPI_Pready(0, MPI_REQUEST_NULL);
-    EXPECT_EQ(class_of(code), MPI_ERR_UNSUPPORTED_OPERATION);
-    EXPECT_NE(text_of(code).find("MPI_Pready"), std::string::npos);
-    int provided;
-    EXPECT_EQ(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided), MPI_T_ERR_CANNOT_INIT);
-}
-
 TEST_F(EntriesTest, FilesReturnTheirErrors) {
     // Files have MPI_ERRORS_RETURN at first: nothing is fatal.
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);

@@ -60,8 +60,9 @@ std::vector<std::uint32_t> read_nodes() {
     return nodes;
 }
 
-/// As they were given.
-std::string text_of(const std::vector<std::uint32_t> &numbers) {
+} // namespace
+
+std::string numbers_text(const std::vector<std::uint32_t> &numbers) {
     std::string text;
     for (std::uint32_t number : numbers) {
         if (!text.empty()) text += ',';
@@ -69,8 +70,6 @@ std::string text_of(const std::vector<std::uint32_t> &numbers) {
     }
     return text;
 }
-
-} // namespace
 
 Settings read_settings() {
     Settings settings;
@@ -87,37 +86,55 @@ Settings read_settings() {
     return settings;
 }
 
+namespace {
+
+/// What `mpiexec --settings` and tools tell of a setting.
+struct SettingText {
+    const char *name, *description;
+    std::string (*value)(const Settings &settings, bool shared);
+};
+
+constexpr SettingText setting_texts[] = {
+    {"VOLLEY_ARENA_BYTES", "memory that ranks share, for messages under way (virtual: pages exist once used)",
+     [](const Settings &settings, bool) { return std::to_string(settings.most_arena_bytes()); }},
+    {"VOLLEY_CHECK", "1: ranks compare what they are about to do in collective operations",
+     [](const Settings &settings, bool) { return std::to_string(static_cast<int>(settings.checking)); }},
+    {"VOLLEY_COLLECTIVES",
+     "show: says which algorithms collective operations take; OPERATION=ALGORITHM: takes that one",
+     [](const Settings &settings, bool) { return settings.collectives; }},
+    {"VOLLEY_CPUS", "with more ranks than processors they give way instead of waiting busily",
+     [](const Settings &settings, bool) { return std::to_string(settings.usable_cpus()); }},
+    {"VOLLEY_EAGER_LIMIT", "messages up to here go through a ring (bytes)",
+     [](const Settings &settings, bool shared) { return std::to_string(settings.eager_limit_to(shared)); }},
+    {"VOLLEY_PIPELINE_LIMIT",
+     "longer ones up to here go through a block of common memory (bytes); others wait for their receiver",
+     [](const Settings &settings, bool shared) { return std::to_string(settings.pipeline_limit_to(shared)); }},
+    {"VOLLEY_NODES",
+     "for tests: ranks are taken to be on several hosts, so many on each (the last number for all further ones)",
+     [](const Settings &settings, bool) { return numbers_text(settings.nodes); }},
+    {"VOLLEY_REFUSE", "for tests: which block of common memory a rank does not get",
+     [](const Settings &settings, bool) { return std::to_string(settings.refused_allocation); }},
+    {"VOLLEY_TRANSPORT",
+     "what carries messages between ranks: shm, memory they share; tcp, TCP connections on this host; auto, what is "
+     "fastest",
+     [](const Settings &settings, bool) -> std::string {
+         return !settings.transport ? "auto" : *settings.transport == Transport::tcp ? "tcp" : "shm";
+     }},
+};
+
+} // namespace
+
 std::string Settings::text(bool shared) const {
-    return "VOLLEY_ARENA_BYTES=" + std::to_string(most_arena_bytes()) +
-           "  memory that ranks share, for messages under way (virtual: pages exist once used)\n"
-           "VOLLEY_CHECK=" +
-           std::to_string(static_cast<int>(checking)) +
-           "  1: ranks compare what they are about to do in collective operations\n"
-           "VOLLEY_COLLECTIVES=" +
-           collectives +
-           "  show: says which algorithms collective operations take; OPERATION=ALGORITHM: takes that one\n"
-           "VOLLEY_CPUS=" +
-           std::to_string(usable_cpus()) +
-           "  with more ranks than processors they give way instead of waiting busily\n"
-           "VOLLEY_EAGER_LIMIT=" +
-           std::to_string(eager_limit_to(shared)) +
-           "  messages up to here go through a ring (bytes)\n"
-           "VOLLEY_PIPELINE_LIMIT=" +
-           std::to_string(pipeline_limit_to(shared)) +
-           "  longer ones up to here go through a block of common memory (bytes); others wait for their receiver\n"
-           "VOLLEY_NODES=" +
-           text_of(nodes) +
-           "  for tests: ranks are taken to be on several hosts, so many on each (the last number for all further "
-           "ones)\n"
-           "VOLLEY_REFUSE=" +
-           std::to_string(refused_allocation) +
-           "  for tests: which block of common memory a rank does not get\n"
-           "VOLLEY_TRANSPORT=" +
-           (!transport                     ? "auto"
-            : *transport == Transport::tcp ? "tcp"
-                                           : "shm") +
-           "  what carries messages between ranks: shm, memory they share; tcp, TCP connections on this host; auto, "
-           "what is fastest\n";
+    std::string text;
+    for (const SettingText &each : setting_texts)
+        text += std::string(each.name) + '=' + each.value(*this, shared) + "  " + each.description + '\n';
+    return text;
+}
+
+const char *setting_description(std::string_view name) {
+    for (const SettingText &each : setting_texts)
+        if (each.name == name) return each.description;
+    return "";
 }
 
 std::int32_t Settings::node_of(int rank) const {

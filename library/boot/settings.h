@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace volley {
@@ -83,5 +84,10 @@ struct Settings {
 
 /// Reads the environment. Throws Error for a value that means nothing.
 Settings read_settings();
+
+/// Numbers as VOLLEY_NODES has them.
+std::string numbers_text(const std::vector<std::uint32_t> &numbers);
+/// What is said of a setting to people; "" for a name that none has.
+const char *setting_description(std::string_view name);
 
 } // namespace volley

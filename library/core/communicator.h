@@ -136,6 +136,9 @@ class Communicator final : public Object {
 
     /// The number of the next collective operation, from 0: the tag of its messages.
     std::uint32_t number_collective();
+    std::uint32_t collectives_started() const {
+        return collectives_started_;
+    }
 
     /// Registers a function that is called with each communicator about to be destroyed. The layers that own the
     /// pointers above use it.

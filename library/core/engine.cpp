@@ -2,6 +2,7 @@
 #include "core/engine.h"
 
 #include "core/messages.h"
+#include "core/tool_events.h"
 #include "wait/clock.h"
 
 namespace volley {
@@ -72,7 +73,13 @@ void Engine::publish_wait(const WaitingForOne &about) {
 }
 
 void Engine::end_wait() {
-    node.own->call_status.since_ns.store(0, std::memory_order_relaxed);
+    CallStatus &call_status = node.own->call_status;
+    const std::uint64_t since = call_status.since_ns.load(std::memory_order_relaxed);
+    call_status.since_ns.store(0, std::memory_order_relaxed);
+    long_waits_++;
+    if (tool_events) [[unlikely]]
+        tool_events->long_wait(call_status.kind.load(std::memory_order_relaxed),
+                               call_status.world_peer.load(std::memory_order_relaxed), clock_ns() - since);
 }
 
 } // namespace volley

@@ -95,6 +95,11 @@ class Engine {
         call_status.datatype.store(about.datatype, std::memory_order_relaxed);
     }
 
+    /// How many calls have waited so long that they published what they waited for.
+    std::uint64_t long_waits() const {
+        return long_waits_;
+    }
+
     void register_hook(ProgressHook &operation);
     void remove_hook(ProgressHook &operation);
 
@@ -126,6 +131,7 @@ class Engine {
     void end_wait();
 
     ProgressHook *first_ = nullptr;
+    std::uint64_t long_waits_ = 0;
 };
 
 extern Engine engine;

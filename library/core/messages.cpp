@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "core/object.h"
 #include "core/request.h"
+#include "core/tool_events.h"
 #include "transport/abort.h"
 
 #include <cstdlib>
@@ -100,6 +101,8 @@ Unexpected &keep_unexpected(const Arrival &arrival, const Kept &kept) {
     message->tag = arrival.envelope.tag;
     message->bytes = arrival.bytes;
     queues_of_context(arrival.envelope.context).add(*message);
+    if (tool_events && traffic_of(arrival.envelope.context) == Traffic::program) [[unlikely]]
+        tool_events->unexpected_message(processes.rank_in_job(arrival.sender), message->tag, message->bytes);
     return *message;
 }
 

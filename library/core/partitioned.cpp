@@ -87,16 +87,15 @@ WaitingFor PartitionedRequest::about(WaitKind kind) const {
 
 PartitionedSend::PartitionedSend(const PartitionedArguments &arguments) : PartitionedRequest(arguments) {
     if (peer_ == MPI_PROC_NULL) return;
-    setup_ = std::make_unique<PartitionedSetup>(
-        PartitionedSetup{partition_.size(), partitions_, draw_tags(partitions_)});
+    setup_ =
+        std::make_unique<PartitionedSetup>(PartitionedSetup{partition_.size(), partitions_, draw_tags(partitions_)});
     sends_.reserve(static_cast<std::size_t>(partitions_));
     for (int number = 0; number < partitions_; number++) {
         Data data{element(partition_, number * partition_.count), partition_.count, partition_.datatype};
         Address to = address(Traffic::partitioned, setup_->first_tag + number);
         sends_.push_back(make_persistent_send(data, to, SendMode::standard));
     }
-    sending_setup_ =
-        start_send(Data::bytes(setup_.get(), sizeof *setup_), address(Traffic::partitioned_setup, tag_));
+    sending_setup_ = start_send(Data::bytes(setup_.get(), sizeof *setup_), address(Traffic::partitioned_setup, tag_));
 }
 
 PartitionedSend::~PartitionedSend() {
@@ -141,8 +140,7 @@ void PartitionedSend::progress() {
 
 PartitionedReceive::PartitionedReceive(const PartitionedArguments &arguments) : PartitionedRequest(arguments) {
     if (peer_ == MPI_PROC_NULL) return;
-    receiving_setup_ =
-        start_receive(Data::bytes(&setup_, sizeof setup_), address(Traffic::partitioned_setup, tag_));
+    receiving_setup_ = start_receive(Data::bytes(&setup_, sizeof setup_), address(Traffic::partitioned_setup, tag_));
 }
 
 PartitionedReceive::~PartitionedReceive() {
@@ -232,8 +230,8 @@ bool PartitionedReceive::has_arrived(int partition) const {
     for (Count number = first; number <= last && number < setup_.partitions; number++) {
         const Piece &piece = pieces_[static_cast<std::size_t>(number)];
         // What has been received elsewhere is there once it is unpacked.
-        bool arrived = piece.packed.empty() ? piece.receive->is_complete()
-                                            : static_cast<std::size_t>(number) < complete_count_;
+        bool arrived =
+            piece.packed.empty() ? piece.receive->is_complete() : static_cast<std::size_t>(number) < complete_count_;
         if (!arrived) return false;
     }
     return true;

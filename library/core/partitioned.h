@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Partitioned communication (MPI 5.0 §4.2): a persistent message whose parts threads mark as ready one by one.
 ///
-/// A send and a receive that belong together form a *channel*. MPI_Psend_init sends its *setup*, which says how the data
-/// are divided, with the program's tag in a context of its own; MPI_Precv_init receives it. So the rules of matching, by
-/// order of initialisation, are those of all messages, and only partitioned operations match each other.
+/// A send and a receive that belong together form a *channel*. MPI_Psend_init sends its *setup*, which says how the
+/// data are divided, with the program's tag in a context of its own; MPI_Precv_init receives it. So the rules of
+/// matching, by order of initialisation, are those of all messages, and only partitioned operations match each other.
 ///
 /// MPI_Pready sends the partition as a message with a tag of its own in another context, in which nothing else is
 /// matched. The receiver posts a receive for each partition of the sender, straight into its buffer, whose own

@@ -23,11 +23,13 @@ int make(const void *buffer, int partitions, Count count, Datatype &datatype, in
 int find_send(MPI_Request handle, PartitionedSend *&send) {
     send = dynamic_cast<PartitionedSend *>(handle == MPI_REQUEST_NULL ? nullptr : Request::from_handle(handle));
     if (!send)
-        return fail(MPI_ERR_REQUEST, "%p is no request of MPI_Psend_init, whose partitions alone can be marked as ready",
+        return fail(MPI_ERR_REQUEST,
+                    "%p is no request of MPI_Psend_init, whose partitions alone can be marked as ready",
                     static_cast<void *>(handle));
     blame(*send->communicator);
     if (!send->is_active())
-        return fail(MPI_ERR_REQUEST, "the request of MPI_Psend_init is not active: start it before a partition is ready");
+        return fail(MPI_ERR_REQUEST,
+                    "the request of MPI_Psend_init is not active: start it before a partition is ready");
     return MPI_SUCCESS;
 }
 

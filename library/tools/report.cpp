@@ -137,9 +137,12 @@ bool is_programs(const MessageView &message) {
 /// What follows a communicator's name where a message is the library's own.
 const char *traffic_text(const MessageView &message) {
     switch (traffic_of(message.context)) {
-    case Traffic::program: return "";
-    case Traffic::collective: return " (collective)";
-    default: return " (partitioned)";
+    case Traffic::program:
+        return "";
+    case Traffic::collective:
+        return " (collective)";
+    default:
+        return " (partitioned)";
     }
 }
 
@@ -241,8 +244,7 @@ std::string messages_table(const Snapshot &snapshot, bool all) {
         if (!all && !is_programs(message)) continue;
         any = true;
         table.add({std::to_string(message.source), std::to_string(message.destination), std::to_string(message.tag),
-                   snapshot.communicator_name(message.context) + traffic_text(message),
-                   std::to_string(message.bytes),
+                   snapshot.communicator_name(message.context) + traffic_text(message), std::to_string(message.bytes),
                    std::string(message.on_its_way ? "on its way" : "arrived") +
                        (message.at_sender ? ", data at the sender" : ""),
                    message.age_seconds ? duration(*message.age_seconds) : ""});

@@ -75,6 +75,7 @@ WaitPolicy WaitPolicy::for_job(std::uint32_t ranks_on_host, std::uint32_t cpus) 
 }
 
 CoreWatch core_watch;
+SleepCounters sleep_counters;
 
 void CoreWatch::yield() {
     std::uint32_t number = yields_.load(std::memory_order_relaxed) + 1;
@@ -104,6 +105,14 @@ std::uint32_t Wait::announce_sleep() {
 }
 
 bool Wait::sleep(std::uint32_t seen) {
+    const std::int64_t before = now_ns();
+    const bool woken = sleep_uncounted(seen);
+    sleep_counters.sleeps.fetch_add(1, std::memory_order_relaxed);
+    sleep_counters.ns.fetch_add(static_cast<std::uint64_t>(now_ns() - before), std::memory_order_relaxed);
+    return woken;
+}
+
+bool Wait::sleep_uncounted(std::uint32_t seen) {
     if (descriptors.in_use() && descriptors.take_turn()) {
         bool woken = descriptors.sleep(own_.wake, seen, longest_sleep);
         descriptors.end_turn();

@@ -86,6 +86,10 @@ struct WaitPolicy {
 class CoreWatch {
   public:
     void yield();
+    /// How often.
+    std::uint32_t yields() const {
+        return yields_.load(std::memory_order_relaxed);
+    }
     bool is_free() const {
         return at_once_.load(std::memory_order_relaxed) >= at_once_if_free;
     }
@@ -99,6 +103,13 @@ class CoreWatch {
 };
 
 extern CoreWatch core_watch;
+
+/// How often and how long this rank's threads have slept, for tools.
+struct SleepCounters {
+    std::atomic<std::uint64_t> sleeps{0}, ns{0};
+};
+
+extern SleepCounters sleep_counters;
 
 /// One wait from its first unsuccessful look to success.
 ///
@@ -178,6 +189,7 @@ class Wait {
     std::uint32_t announce_sleep();
     /// False if the time limit ended it.
     bool sleep(std::uint32_t seen);
+    bool sleep_uncounted(std::uint32_t seen);
     /// Called when a sleep has timed out with `wake` still `seen`, though what the rank waited for is there.
     void note_lost_wake_up(std::uint32_t seen);
 

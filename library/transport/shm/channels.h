@@ -37,6 +37,13 @@ class Channels {
         return sender.exists() ? &sender : nullptr;
     }
 
+    /// Cache lines of rings that this rank has filled for others.
+    std::uint64_t lines_sent() const {
+        std::uint64_t lines = 0;
+        for (const RingSender &sender : senders_) lines += sender.filled();
+        return lines;
+    }
+
     /// What became of a message that has arrived.
     enum class Handled : std::uint8_t {
         received, ///< a receive has taken it

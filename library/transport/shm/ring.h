@@ -159,6 +159,10 @@ class RingSender {
         return ring_ != nullptr;
     }
 
+    /// How many slots have been filled since the ring was made; a longer payload lies in several.
+    std::uint64_t filled() const {
+        return position_;
+    }
     /// Largest eager message; at most a quarter of the ring, so that several are under way.
     std::size_t eager_limit() const {
         return eager_limit_;

@@ -23,6 +23,11 @@ struct Receive;
 struct Send;
 struct Unexpected;
 
+/// What the kernel has counted of connections that are open.
+struct TcpStatistics {
+    std::uint64_t connections = 0, bytes_sent = 0, bytes_received = 0, retransmissions = 0;
+};
+
 class Connection : protected FrameHandler {
   public:
     Connection(const Connection &) = delete;
@@ -37,6 +42,8 @@ class Connection : protected FrameHandler {
     }
     /// The kernel at the other end has received all that was written.
     bool is_acknowledged() const;
+    /// Adds what the kernel has counted of it, if it is open.
+    void count(TcpStatistics &statistics) const;
     /// The last that is said.
     void say_leaving();
     /// Says so, and ends the connection once all is written; it is gone when the other end has ended it, too.

@@ -61,6 +61,9 @@ class Tcp {
     /// system call. True if anything moved.
     bool progress(Look look);
 
+    /// Of the connections of both directions.
+    TcpStatistics statistics() const;
+
     /// The kernel has taken all that was sent.
     bool all_written() const;
     /// No send waits for its receiver.

@@ -39,8 +39,7 @@ RUN_LIMIT_SECONDS = 900.0
 FACES: Mapping[str, str] = {"mpich": "libmpi.so.12", "openmpi": "libmpi.so.40"}
 
 # What this version of the library does not offer: whole modules of tests, by name.
-MODULES_LEFT_OUT: Mapping[str, str] = {
-}
+MODULES_LEFT_OUT: Mapping[str, str] = {}
 # Modules whose tests concern one process alone and take three quarters of the time.
 LOCAL_MODULES = ("test_datatype", "test_msgspec", "test_pack", "test_util_dtlib")
 # Single tests, by fnmatch patterns of MODULE.CLASS.METHOD.

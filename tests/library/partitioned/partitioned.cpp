@@ -2,6 +2,7 @@
 /// Partitioned communication: what arrives, when, in which partitions, and what is refused.
 #include "../check.h"
 
+#include <algorithm>
 #include <cstring>
 #include <thread>
 
@@ -44,7 +45,7 @@ void ring(int sent, int received, int bytes, int threads) {
                    MPI_INFO_NULL, &requests[0]);
     MPI_Psend_init(out.data(), sent, bytes, MPI_BYTE, right(), 3, world, MPI_INFO_NULL, &requests[1]);
     for (int round = 0; round < 4; round++) {
-        out = message(world_rank, round, all);
+        std::ranges::copy(message(world_rank, round, all), out.begin());
         std::fill(in.begin(), in.end(), static_cast<unsigned char>(0));
         MPI_Startall(2, requests);
         mark(requests[1], sent, threads);
@@ -127,6 +128,7 @@ void matching() {
     MPI_Waitall(3, receives, MPI_STATUSES_IGNORE);
     MPI_Waitall(3, sends, MPI_STATUSES_IGNORE);
     CHECK(in[0] == 1 && in[1] == 2 && in[2] == 3 && got == 0);
+    MPI_Barrier(world);
     MPI_Send(&plain, 1, MPI_INT, right(), 5, world);
     MPI_Wait(&other, MPI_STATUS_IGNORE);
     CHECK(got == 4);

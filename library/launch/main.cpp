@@ -37,8 +37,8 @@ void open_standard_streams() {
 /// What holds for the jobs that ranks start, too.
 std::vector<std::string> options_for_further_jobs(const CommandLine &line) {
     std::vector<std::string> options;
-    if (line.kind != RankKind::automatic)
-        options.insert(options.end(), {"--ranks", line.kind == RankKind::shared ? "shared" : "process"});
+    // A demand that ranks share an address space is about the programs on the command line: others may be scripts.
+    if (line.kind == RankKind::process) options.insert(options.end(), {"--ranks", "process"});
     if (line.label) options.emplace_back("--label");
     for (const auto &[name, value] : line.environment) options.insert(options.end(), {"-genv", name, value});
     return options;

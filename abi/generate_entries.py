@@ -7,10 +7,8 @@ the namespace volley::mpi, which people write; one such function serves the plai
 
 functions.h          declarations of all these functions
 function_names.h     names by the number that a rank publishes in its CallStatus; needs nothing else
-unsupported_functions.h    names of what this library does not offer; needs nothing else
 datatype_names.h     names of predefined datatypes by their handles; needs nothing else
 entries_*.cpp        the entry points MPI_X (weak) and PMPI_X
-unsupported.cpp      entry points of functions this library does not offer: they fail
 """
 
 from __future__ import annotations
@@ -36,9 +34,6 @@ FILES: Mapping[str, tuple[str, ...]] = {
     "entries_objects": ("environment", "datatype", "info", "error", "conversion", "abi"),
     "entries_files": ("io",),
 }
-
-# Not offered: these groups. There are none now.
-UNSUPPORTED_GROUPS: frozenset[str] = frozenset()
 
 # May be called before MPI_Init and after MPI_Finalize (MPI 5.0, section 11.4.1). Functions that make or
 # free error handlers need nothing of the job, so all of them are here, not only those the standard names.
@@ -210,13 +205,6 @@ ARRAYS_CHECKED = frozenset({"request", "group", "datatype", "partitioned"})
 UNGUARDED = frozenset({"MPI_Wtime", "MPI_Wtick", "MPI_Aint_add", "MPI_Aint_diff", "MPI_Pcontrol"})
 
 
-def is_supported(function: Function) -> bool:
-    """Whether this library offers the function."""
-    if function.group == "conversion":
-        return True
-    return function.group not in UNSUPPORTED_GROUPS
-
-
 def is_of_files(function: Function) -> bool:
     """Whether its failures go to the error handler of a file, or of MPI_FILE_NULL where there is no file."""
     return function.group == "io" or (function.name.startswith("MPI_File_") and function.group == "error")
@@ -298,11 +286,11 @@ def is_decoded(function: Function, parameter: Parameter) -> bool:
 
 
 def implementations(tables: Tables) -> dict[str, Implementation]:
-    """The implementation of each supported function, by the function's name."""
+    """The implementation of each function, by the function's name."""
     by_name = {function.name: function for function in tables.functions}
     found: dict[str, Implementation] = {}
     for function in tables.functions:
-        if not is_supported(function) or function.name in SAME_AS:
+        if function.name in SAME_AS:
             continue
         plain = function.name.removesuffix("_c")
         if plain in TWO_IMPLEMENTATIONS:
@@ -577,23 +565,6 @@ class Entry:
         return f"*{parameter.name}" if wanted == "Count &" else parameter.name
 
 
-def unsupported_entry(function: Function, number: int) -> str:
-    """An entry point that fails."""
-    body = [f"Call call({number});"]
-    failure = f'unsupported("{function.name}")'
-    communicators = [parameter.name for parameter in function.parameters if parameter.type == "MPI_Comm"]
-    used: tuple[str, ...] = ()
-    if communicators:
-        name = communicators[0]
-        used = (name,)
-        body.append("Communicator *object;")
-        body.append(f'if (int code = abi::decode("{name}", {name}, object)) return call.finish(code);')
-        body.append(f"return call.finish(*object, {failure});")
-    else:
-        body.append(f"return call.finish({failure});")
-    return export(function, body, used)
-
-
 ENTRIES_START = """
 #include <mpi.h>
 
@@ -662,19 +633,6 @@ def names_header(tables: Tables) -> str:
     )
 
 
-def unsupported_header(tables: Tables) -> str:
-    """The text of unsupported_functions.h."""
-    names = "".join(f'    "{function.name}",\n' for function in tables.functions if not is_supported(function))
-    return (
-        f"{LICENSE}"
-        "/// The functions of MPI that this library does not offer.\n"
-        "#pragma once\n\n#include <string_view>\n\n"
-        "namespace volley {\n\n"
-        f'inline constexpr std::string_view unsupported_functions[] = {{\n    "",\n{names}}};\n\n'
-        "} // namespace volley\n"
-    )
-
-
 def datatype_names_header(tables: Tables) -> str:
     """The text of datatype_names.h."""
     section = next(section for section in tables.sections if section.name == "datatype")
@@ -701,15 +659,11 @@ def texts(tables: Tables) -> Iterator[tuple[str, str]]:
     numbers = {function.name: number for number, function in enumerate(tables.functions, 1)}
     yield "core/functions.h", functions_header(unique)
     yield "boot/function_names.h", names_header(tables)
-    yield "boot/unsupported_functions.h", unsupported_header(tables)
     yield "boot/datatype_names.h", datatype_names_header(tables)
     for file, groups in FILES.items():
-        members = [function for function in tables.functions if function.group in groups and is_supported(function)]
+        members = [function for function in tables.functions if function.group in groups]
         entries = (Entry(function, numbers, found[function.name]).text for function in members)
         yield f"abi/{file}.cpp", LICENSE + ENTRIES_START + "\n" + "\n".join(entries)
-    others = [function for function in tables.functions if not is_supported(function)]
-    failing = (unsupported_entry(function, numbers[function.name]) for function in others)
-    yield "abi/unsupported.cpp", LICENSE + ENTRIES_START + "\n" + "\n".join(failing)
 
 
 def main() -> int:

@@ -151,10 +151,6 @@ int too_many_elements(const char *argument, Count count, const Datatype &datatyp
                 static_cast<long long>(datatype.extent()));
 }
 
-int unsupported(const char *function) {
-    return fail(MPI_ERR_UNSUPPORTED_OPERATION, "%s is not supported by this version of Volley", function);
-}
-
 const char *sentence_of(int code) {
     int slot = code >> class_bits;
     if (slot < 1 || slot > sentence_slots) return "";

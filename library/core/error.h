@@ -22,9 +22,6 @@ class Datatype;
 /// The same for what the datatype engine says; MPI_SUCCESS where it went well.
 [[nodiscard]] int report(const Outcome &outcome);
 
-/// That this library does not offer a function: MPI_ERR_UNSUPPORTED_OPERATION, with the function's name.
-[[gnu::cold, nodiscard]] int unsupported(const char *function);
-
 /// That so many elements of a datatype are more than a message can have: MPI_ERR_COUNT.
 [[gnu::cold, nodiscard]] int too_many_elements(const char *argument, Count count, const Datatype &datatype);
 

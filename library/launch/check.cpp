@@ -3,12 +3,10 @@
 
 #include <elf.h>
 
-#include <algorithm>
 #include <set>
 #include <string_view>
 
 #include "boot/error.h"
-#include "boot/unsupported_functions.h"
 #include "launch/environment.h"
 #include "launch/faces.h"
 #include "launch/mapped_file.h"
@@ -52,22 +50,6 @@ Symbols read_symbols(const std::string &path) {
     return symbols;
 }
 
-/// "pmpi_win_create_f08ts_" and "PMPI_Win_create_c" give "mpi_win_create".
-std::string plain_name(std::string name) {
-    for (char &letter : name)
-        if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
-    if (name.starts_with('p')) name.erase(0, 1);
-    for (const std::string_view end : {"_", "_f08ts", "_f08", "_cptr", "_c"})
-        if (name.ends_with(end)) name.resize(name.size() - end.size());
-    return name;
-}
-
-bool is_unsupported(const std::string &name) {
-    return std::ranges::any_of(unsupported_functions, [plain = plain_name(name)](std::string_view each) {
-        return !each.empty() && plain_name(std::string(each)) == plain;
-    });
-}
-
 /// The libraries of this installation in which the functions of such an MPI are found.
 std::vector<std::string> providers(const std::vector<LinkedMpi> &mpis) {
     std::vector<std::string> files;
@@ -88,7 +70,7 @@ void write_names(view::Json &json, const char *key, const Names &names) {
 }
 
 void write_functions(view::Json &json, const std::vector<LinkedMpi> &mpis, const std::vector<std::string> &files) {
-    Names needed, defined, missing, unsupported;
+    Names needed, defined, missing;
     for (const std::string &file : files) {
         if (file.find("/libvolley_fortran.so") != std::string::npos) continue; // it needs everything
         const Symbols symbols = read_symbols(file);
@@ -97,14 +79,10 @@ void write_functions(view::Json &json, const std::vector<LinkedMpi> &mpis, const
     }
     for (const std::string &file : providers(mpis)) defined.merge(read_symbols(file).defined);
     for (const std::string &name : needed) {
-        if (!defined.contains(name))
-            missing.insert(name);
-        else if (is_unsupported(name))
-            unsupported.insert(name);
+        if (!defined.contains(name)) missing.insert(name);
     }
     json.key("functions").value(needed.size());
     write_names(json, "missing", missing);
-    write_names(json, "unsupported", unsupported);
 }
 
 void write_environment(view::Json &json, const std::vector<std::string> &environment) {

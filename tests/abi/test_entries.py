@@ -17,7 +17,6 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 ABI = ROOT / "abi"
-LIST = ROOT / "docs" / "unsupported-functions.md"
 
 USES_NAMES = """
 #include "boot/function_names.h"
@@ -64,21 +63,11 @@ def entries(text: str) -> list[str]:
     return re.findall(r"^EXPORTED .*?\bP(MPI_\w+)\(", text, flags=re.MULTILINE)
 
 
-def documented() -> list[str]:
-    """The functions that the list says are not supported."""
-    _, _, sections = LIST.read_text(encoding="utf-8").partition("\n## ")
-    return re.findall(r"MPI_\w+", sections)
-
-
 def test_each_function_has_one_entry(generator: ModuleType, files: dict[str, str]) -> None:
     sources = "".join(text for name, text in files.items() if name.endswith(".cpp"))
     assert sorted(entries(sources)) == sorted(names(generator))
     aliases = re.findall(r"^EXPORTED_AS\((MPI_\w+)\);", sources, flags=re.MULTILINE)
     assert sorted(aliases) == sorted(names(generator))
-
-
-def test_unsupported_functions_are_those_documented(files: dict[str, str]) -> None:
-    assert sorted(entries(files["unsupported.cpp"])) == sorted(documented())
 
 
 def test_entries_call_what_is_declared(files: dict[str, str]) -> None:

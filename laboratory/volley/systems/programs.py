@@ -55,13 +55,8 @@ class Checked:
             said.append(
                 f"Nothing here has {len(missing)} of its functions, and it ends where it calls one: {listed(missing)}."
             )
-        if unsupported := self.facts["unsupported"]:
-            said.append(
-                f"Volley does not support {len(unsupported)} of its functions yet; they return "
-                f"MPI_ERR_UNSUPPORTED_OPERATION: {listed(unsupported)}."
-            )
         if self.facts["mpis"] and not self.facts["problem"] and not said:
-            said.append(f"All of the {self.facts['functions']} functions of MPI that it names are supported.")
+            said.append(f"All of the {self.facts['functions']} functions of MPI that it names are there.")
         return said
 
     def _placement(self) -> str:

@@ -33,7 +33,7 @@ SAID = {
     "no buffer attached": ["MPI_Bsend", "MPI_ERR_BUFFER", "MPI_Buffer_attach"],
     "free the world": ["MPI_Comm_free", "MPI_ERR_COMM", "MPI_COMM_WORLD"],
     "free a predefined type": ["MPI_Type_free", "MPI_ERR_TYPE", "MPI_INT"],
-    "unsupported": ["MPI_Win_create", "MPI_ERR_UNSUPPORTED_OPERATION"],
+    "no displacement unit": ["MPI_Win_create", "MPI_ERR_DISP"],
     "different collectives": ["rank 0 calls MPI_Barrier", "rank 1 calls MPI_Allreduce for 4 bytes"],
     "different roots": ["rank 0 calls MPI_Bcast with root 0", "rank 1 calls MPI_Bcast with root 1"],
     "different counts": ["MPI_Bcast with root 0 for 4 bytes", "MPI_Bcast with root 0 for 8 bytes"],

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import subprocess
@@ -13,8 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from ..conftest import ROOT
 
 VOLLEY = (sys.executable, "-c", "from volley.cli import main; main()")
 
@@ -66,18 +63,6 @@ def test_a_program_that_would_miss_a_function(prefix: Path, tmp_path: Path, buil
     assert ended.returncode == 1
     told = json.loads(ended.stdout)
     assert (told["missing"], told["runs"], told["functions"]) == (["MPIX_Not_there"], False, 2)
-
-
-def test_functions_that_are_not_supported_are_named(
-    prefix: Path, build: Build, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.syspath_prepend(str(ROOT / "abi"))
-    generator = importlib.import_module("generate_entries")
-    names = [one.name for one in generator.load().functions if not generator.is_supported(one)]
-    if not names:
-        pytest.skip("everything is supported")
-    program = build("MPI_Init", f"P{names[0]}", names[-1])
-    assert checked(prefix, program)["unsupported"] == sorted({f"P{names[0]}", names[-1]})
 
 
 def test_a_program_that_cannot_be_placed(prefix: Path, build: Build) -> None:

@@ -32,6 +32,8 @@ PATTERNS = {
     "collective": "one collective operation, whose algorithm an MPI chooses",
     "stream": "messages one way, as fast as they go",
     "many": "many ranks' messages at once",
+    "windows": "one rank reads and writes another's memory",
+    "files": "ranks read and write one file",
     "start": "how programs start",
     "probe": "how an MPI behaves, not how fast it is",
     "sockets": "TCP sockets without any MPI",

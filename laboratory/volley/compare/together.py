@@ -21,6 +21,8 @@ from volley.compare.pairwise import BANDS, SIGNIFICANCE, holm, shift_interval
 QUESTIONS: Mapping[str, str] = {
     "messages": "messages between two ranks",
     "collective": "collective operations",
+    "windows": "windows (one-sided communication)",
+    "files": "files",
     "start": "starting programs",
 }
 """Patterns of tests (volley.benchmarks.PATTERNS) that a person asks about, in this order."""

@@ -32,6 +32,7 @@ NEEDED = {
     "collapse": FIXED,
     "rank collapse": FIXED,
     "spike": FIXED,
+    "held up": FIXED,
     "bimodal": PASSING,
     "drift": PASSING,
     "launch effect": PASSING,

@@ -41,7 +41,7 @@ def _spread(one: Finding) -> str:
     return f" ({format_ratio(low)} to {format_ratio(high)})"
 
 
-WITHOUT_FACTOR = ("failure", "freeze", "wrong figures", "stall")
+WITHOUT_FACTOR = ("failure", "freeze", "wrong figures", "stall", "held up")
 """Kinds whose magnitude is not a ratio of times: it says nothing to a reader."""
 
 WORDS: dict[str, Callable[[Finding], str]] = {
@@ -52,6 +52,7 @@ WORDS: dict[str, Callable[[Finding], str]] = {
     "plateau": lambda one: f"Plateau from {format_size(one.size_from)} to {format_size(one.size_to)}",
     "collapse": lambda one: f"Collapse beyond {format_size(one.size_from)}",
     "stall": lambda one: f"Stalls at {_range(one)}" if one.size_to else "Stalls",
+    "held up": lambda one: f"Held up by {one.evidence['away']} at {_range(one)}",
     "rank collapse": lambda one: f"Collapse with {one.ranks} ranks at {_range(one)}",
     "bimodal": lambda one: f"Two modes at {_range(one)}",
     "drift": lambda one: f"Drift within launches at {_range(one)}",

@@ -17,6 +17,7 @@ from typing import ClassVar
 import numpy as np
 
 from volley.detect.finding import Finding
+from volley.detect.kinds.held_up import share
 from volley.detect.kinds.interruption import interruptions, log_factor, pooled_factor
 from volley.detect.kinds.rank_collapse import alltoall_messages, reference
 from volley.detect.kinds.stall import look
@@ -230,6 +231,28 @@ class Stall(Symptom):
         return found
 
 
+class HeldUp(Symptom):
+    """An operation that waits for a rank that is away: the share of the absence for which it stands."""
+
+    kinds = ("held up",)
+    shares_of = "absences"
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The smallest that is held up, and the largest."""
+        return tuple(sorted({self.finding.size_from, self.finding.size_to}))
+
+    @property
+    def expected(self) -> float:
+        """All of it."""
+        return 1.0
+
+    def amounts(self, measured: Measured) -> list[float]:
+        """Per launch, the least of its sizes."""
+        told = [[share(fact) for fact in one.facts if fact["fact"] == "absence"] for one in measured.launches]
+        return [min(shares) for shares in told if shares]
+
+
 class Operations(Symptom):
     """What shows in single operations within a launch; subclasses say how."""
 
@@ -440,7 +463,7 @@ class RankCollapse(Symptom):
         return [float(np.mean([row[one] - self.reference[one] for one in row])) + smaller for row in rows if row]
 
 
-KINDS: tuple[type[Symptom], ...] = (Edge, Spike, Stall, Modes, Drift, Spread, Ended, Slower, RankCollapse)
+KINDS: tuple[type[Symptom], ...] = (Edge, Spike, Stall, HeldUp, Modes, Drift, Spread, Ended, Slower, RankCollapse)
 
 
 def symptom_of(finding: Finding, curve: CurveData | None, others: Sequence[CurveData] = ()) -> Symptom | None:

@@ -217,6 +217,24 @@ def absent(how: str) -> World:
     return World(times, facts=facts)
 
 
+def away(how: str) -> World:
+    """A target that computes holds up the origin; in the decoy for a time that is not the target's."""
+
+    def stands(arm: Arm) -> float:
+        variant = arm.test.variants[0]
+        if variant.endswith("polling") and how != STAYS:
+            return 20e3
+        return 12e6 if variant.endswith("away3") and how != DECOY else 4e6
+
+    def facts(arm: Arm) -> Sequence[dict[str, Any]]:
+        variant = arm.test.variants[0]
+        told = {"fact": "absence", "variant": variant, "away": "rank 1", "operation": "MPI_Put"}
+        gone = 12e6 if variant.endswith("away3") else 4e6
+        return [{**told, "size": 8, "stands_ns": stands(arm), "absent_ns": gone}]
+
+    return World(lambda arm, size: stands(arm), facts=facts)
+
+
 def memory(how: str) -> World:
     """Messages above 64 KiB take twice as long where one rank may not read another's memory; in the decoy it may."""
 
@@ -313,6 +331,10 @@ LATE_MESSAGES = Finding(
     "stall", SHM, "slow_receiver", 2048, 2048, 2000.0, (1900.0, 2100.0), 0.99, variant="50us", ranks=2,
     duration_ns=TIMER, evidence={"stalls_per_launch": 12, "messages_per_launch": 600},
 )  # fmt: skip
+HELD_UP = Finding(
+    "held up", SHM, "passive_target", 8, 8, 1000.0, (900.0, 1000.0), 0.99, variant="create", ranks=2,
+    duration_ns=4e6, evidence={"stands_ns": 4e6, "absent_ns": 4e6, "away": "rank 1"},
+)  # fmt: skip
 
 EXAMPLES = (
     Example("Nagle with delayed ACK", step(8192, 16384, 3000), late_by(44e6, "nodelay quickack", {DELAYED_ACKS: 80})),
@@ -365,6 +387,7 @@ EXAMPLES = (
         environment={"cores": len(usable_cpus())},
         sizes=(8, 16),
     ),
+    Example("target's progress", HELD_UP, away, sizes=(8,)),
     Example("late wake-up", LATE_MESSAGES, unwoken, sizes=(2048,), details={"size": 2048}),
 )
 

@@ -3,6 +3,7 @@
 
 #include "transport/node.h"
 #include "window/atomic.h"
+#include "window/instructions.h"
 #include "window/memory.h"
 
 #include <algorithm>
@@ -145,6 +146,18 @@ int accumulate_pieces(const WindowTarget &target, const Accumulation &accumulati
     return MPI_SUCCESS;
 }
 
+/// A few elements. Nothing here waits but for the lock, which those not aligned take.
+int accumulate_by_instructions(const WindowTarget &target, const Accumulation &accumulation, Count from, Count to) {
+    if (!is_plain(target, accumulation)) return accumulate_pieces(target, accumulation, from, to, false);
+    const AtomicKernel kernel = atomic_kernel(accumulation.operation, accumulation.basic);
+    auto at = [from](const TypedBuffer &buffer) {
+        return buffer.plan != nullptr ? contiguous_begin(buffer) + from : nullptr;
+    };
+    kernel(at(accumulation.target), at(accumulation.operand), at(accumulation.result),
+           (to - from) / accumulation.basic.size());
+    return MPI_SUCCESS;
+}
+
 /// Notes in `found` the element that the leaves of a datatype have. False if there are several.
 bool note_element(Datatype &datatype, Datatype *&found) {
     if (datatype.is_predefined()) {
@@ -164,30 +177,27 @@ bool note_element(Datatype &datatype, Datatype *&found) {
 
 } // namespace
 
-int accumulate(const WindowTarget &target, const Accumulation &accumulation, Count from, Count to) {
-    const bool lock = is_locked(target, accumulation.basic);
-    if (is_plain(target, accumulation)) {
-        if (lock) {
-            combine_plain(target, accumulation, from, to);
-            return MPI_SUCCESS;
-        }
-        const AtomicKernel kernel = atomic_kernel(accumulation.operation, accumulation.basic);
-        auto at = [from](const TypedBuffer &buffer) {
-            return buffer.plan != nullptr ? contiguous_begin(buffer) + from : nullptr;
-        };
-        kernel(at(accumulation.target), at(accumulation.operand), at(accumulation.result),
-               (to - from) / accumulation.basic.size());
-        return MPI_SUCCESS;
+int accumulate(const WindowState &window, const WindowTarget &target, const Accumulation &accumulation, Count from,
+               Count to) {
+    if (!is_locked(target, accumulation.basic)) {
+        if (to - from >= array_elements * accumulation.basic.size())
+            change_to_lock(window, *target.part);
+        else if (const AtInstructions section(*window.own, *target.part); section)
+            return accumulate_by_instructions(target, accumulation, from, to);
     }
-    return accumulate_pieces(target, accumulation, from, to, lock);
+    if (!is_plain(target, accumulation)) return accumulate_pieces(target, accumulation, from, to, true);
+    combine_plain(target, accumulation, from, to);
+    return MPI_SUCCESS;
 }
 
-int compare_and_swap(const WindowTarget &target, char *address, Datatype &basic, const void *compare, const void *value,
-                     void *result) {
+int compare_and_swap(const WindowState &window, const WindowTarget &target, char *address, Datatype &basic,
+                     const void *compare, const void *value, void *result) {
     const bool is_aligned = reinterpret_cast<std::uintptr_t>(address) % static_cast<std::uintptr_t>(basic.size()) == 0;
     if (!is_locked(target, basic) && is_aligned) {
-        atomic_compare_and_swap(address, compare, value, result, basic.size());
-        return MPI_SUCCESS;
+        if (const AtInstructions section(*window.own, *target.part); section) {
+            atomic_compare_and_swap(address, compare, value, result, basic.size());
+            return MPI_SUCCESS;
+        }
     }
     const TypedBuffer data{&basic.plan(), address, 1};
     const auto bytes = static_cast<std::size_t>(basic.size());

@@ -18,12 +18,13 @@ struct Accumulation {
     TypedBuffer result{nullptr, nullptr, 0};
 };
 
-/// Does it for the packed bytes [from, to), whole elements. An error code.
-int accumulate(const WindowTarget &target, const Accumulation &accumulation, Count from, Count to);
+/// Does it for the packed bytes [from, to), whole elements, at a target of this rank's window. An error code.
+int accumulate(const WindowState &window, const WindowTarget &target, const Accumulation &accumulation, Count from,
+               Count to);
 
 /// MPI_Compare_and_swap of one element.
-int compare_and_swap(const WindowTarget &target, char *address, Datatype &basic, const void *compare, const void *value,
-                     void *result);
+int compare_and_swap(const WindowState &window, const WindowTarget &target, char *address, Datatype &basic,
+                     const void *compare, const void *value, void *result);
 
 /// The predefined datatype that all elements of a datatype have; nullptr if they have several, or none at all.
 Datatype *only_element_of(Datatype &datatype);

@@ -6,6 +6,7 @@
 /// compare-and-swap in a loop. Whether elements of a type go this way depends on the type alone, so that all
 /// operations on an element are atomic to each other. Floating point numbers do not: arrays of them are added up in
 /// vectors under a lock (1024 doubles: 5.4 us one by one), and for a single one the lock costs no more than the loop.
+/// Once arrays of the others come, these take the lock as well (window/instructions.h).
 #pragma once
 
 #include "core/operation.h"

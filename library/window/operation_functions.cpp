@@ -7,6 +7,7 @@
 #include "core/point_to_point.h"
 #include "window/accumulate.h"
 #include "window/atomic.h"
+#include "window/instructions.h"
 #include "window/memory.h"
 #include "window/remote.h"
 #include "window/state.h"
@@ -193,7 +194,8 @@ int accumulate(const Operands &operands, int rank, MPI_Aint disp, Count count, D
                                 operands.origin_count};
     if (operands.result_type != nullptr)
         accumulation.result = {&operands.result_type->plan(), operands.result, operands.result_count};
-    if (place.target->access != Access::messages) return accumulate(*place.target, accumulation, 0, place.bytes);
+    if (place.target->access != Access::messages)
+        return accumulate(state_of(window), *place.target, accumulation, 0, place.bytes);
     const ResultBuffer result{operands.result, operands.result_count, operands.result_type};
     state_of(window).remote->accumulate(rank, accumulation, operands.result_type != nullptr ? &result : nullptr,
                                         place.bytes, request);
@@ -230,15 +232,17 @@ int check_address(const char *argument, const void *address) {
 }
 
 /// Does by one instruction what can be done so: the common case, without looking for elements in datatypes.
-bool fetch_at_once(const Place &place, const Datatype &datatype, const Operation &operation, const void *operand,
-                   void *result) {
+bool fetch_at_once(const WindowState &window, const Place &place, const Datatype &datatype, const Operation &operation,
+                   const void *operand, void *result) {
     const auto address = reinterpret_cast<std::uintptr_t>(place.data.address);
     if (place.target->access != Access::direct || place.target->locks_accumulates || !is_atomic(datatype) ||
         address % static_cast<std::uintptr_t>(datatype.size()) != 0)
         return false;
     const AtomicKernel kernel = atomic_kernel(operation, datatype);
-    if (kernel != nullptr) kernel(place.data.address, operand, result, 1);
-    return kernel != nullptr;
+    if (kernel == nullptr) return false;
+    const AtInstructions section(*window.own, *place.target->part);
+    if (section) kernel(place.data.address, operand, result, 1);
+    return static_cast<bool>(section);
 }
 
 /// The functions with requests belong to epochs of locks (MPI 5.0, section 12.3.5).
@@ -300,7 +304,7 @@ int Fetch_and_op(const void *origin_addr, void *result_addr, Datatype &datatype,
     if (target_rank != MPI_PROC_NULL) {
         Place place;
         if (int code = locate(win, target_rank, target_disp, 1, datatype, place)) return code;
-        if (fetch_at_once(place, datatype, op, origin_addr, result_addr)) return MPI_SUCCESS;
+        if (fetch_at_once(state_of(win), place, datatype, op, origin_addr, result_addr)) return MPI_SUCCESS;
     }
     return accumulate({origin_addr, 1, origin_type, result_addr, 1, &datatype}, target_rank, target_disp, 1, datatype,
                       op, win);
@@ -332,8 +336,8 @@ int Compare_and_swap(const void *origin_addr, const void *compare_addr, void *re
                                                compare_addr, origin_addr, {result_addr, 1, &datatype});
         return MPI_SUCCESS;
     }
-    return compare_and_swap(*place.target, static_cast<char *>(place.data.address), datatype, compare_addr, origin_addr,
-                            result_addr);
+    return compare_and_swap(state_of(win), *place.target, static_cast<char *>(place.data.address), datatype,
+                            compare_addr, origin_addr, result_addr);
 }
 
 int Rput(const void *origin_addr, Count origin_count, Datatype &origin_datatype, int target_rank, MPI_Aint target_disp,

@@ -371,19 +371,20 @@ void RemoteAccess::serve_accumulate(int origin, const RequestHeader &header, con
     if (accumulation.operation.number() != Operation::no_op_number)
         accumulation.operand = {&plan_of_bytes(), const_cast<char *>(data) - header.from, header.to};
     if (header.kind == RequestKind::accumulate) {
-        static_cast<void>(volley::accumulate(own_, accumulation, header.from, header.to));
+        static_cast<void>(volley::accumulate(state_, own_, accumulation, header.from, header.to));
         return;
     }
     Message &answer = begin_answer(header, header.to - header.from);
     accumulation.result = {&plan_of_bytes(), answer.data - header.from, header.to};
-    static_cast<void>(volley::accumulate(own_, accumulation, header.from, header.to)); // its own memory: cannot fail
+    static_cast<void>(
+        volley::accumulate(state_, own_, accumulation, header.from, header.to)); // its own memory: cannot fail
     send(origin, answer);
 }
 
 void RemoteAccess::serve_compare_and_swap(int origin, const RequestHeader &header, const char *data) {
     Datatype &element = *Datatype::from_handle(handle_of<MPI_Datatype>(header.element));
     Message &answer = begin_answer(header, element.size());
-    static_cast<void>(volley::compare_and_swap(own_, reinterpret_cast<char *>(header.address), element, data,
+    static_cast<void>(volley::compare_and_swap(state_, own_, reinterpret_cast<char *>(header.address), element, data,
                                                data + element.size(), answer.data));
     send(origin, answer);
 }

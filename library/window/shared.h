@@ -53,11 +53,21 @@ struct WindowEntry {
     std::atomic<std::uint32_t> waits;     ///< 1: the other waits for the lock
 };
 
+/// How accumulate operations on elements that the processor has atomic instructions for are done at a target.
+enum class Accumulates : std::uint32_t {
+    by_instructions,
+    changing, ///< to the lock: some may still be at an instruction
+    locked,
+};
+
 struct alignas(cache_line) WindowPart {
     PassiveLock lock;
-    /// Of accumulate operations on elements that the processor's atomic instructions are not for (window/atomic.h), or
-    /// whose memory some rank reaches only by the kernel. It is held for a piece of some elements.
+    std::atomic<Accumulates> accumulates; ///< of this part's memory (window/instructions.h); changes once at most
+    /// Of accumulate operations that do not go by atomic instructions: on elements that the processor has none for, on
+    /// arrays, and where some rank reaches the memory only by the kernel. It is held for a piece of some elements.
     alignas(cache_line) SharedLock accumulate_lock;
+    /// 1: this rank is at an atomic instruction on some target's memory. Only it writes here.
+    alignas(cache_line) std::atomic<std::uint32_t> at_instructions;
 
     /// By rank in the window.
     WindowEntry &entry(int rank) {

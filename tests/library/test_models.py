@@ -128,6 +128,13 @@ def test_collective_rounds_keep_apart_and_the_model_would_notice(tmp_path: Path)
 
 
 @needs_spin
+def test_accumulations_of_elements_and_arrays_keep_apart_and_the_model_would_notice(tmp_path: Path) -> None:
+    model = LIBRARY / "window" / "instructions.pml"
+    assert errors_found(model, tmp_path, speed="-O0") == 0
+    assert not unnoticed(model, tmp_path, "-DNO_BARRIER", "-DNO_WAIT", "-DTWO_STATES")
+
+
+@needs_spin
 def test_a_window_is_locked_by_whom_it_should_and_the_model_would_notice(tmp_path: Path) -> None:
     model = LIBRARY / "window" / "lock.pml"
     assert errors_found(model, tmp_path, speed="-O0") == 0

@@ -10,7 +10,7 @@ import pytest
 from ..conftest import LONG, MODES, NODES, TCP, MpiProgram, MpiRun
 
 PROGRAMS = Path(__file__).parent / "programs"
-SOURCES = ["access", "types", "objects", "random", "threads"]
+SOURCES = ["access", "types", "objects", "random", "threads", "arrays"]
 
 
 @pytest.mark.parametrize("mode", MODES)

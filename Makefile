@@ -14,7 +14,7 @@ PREFIX := $(CURDIR)/build/prefix
 ARGS ?=
 # Tests at a time; more disturb each other's jobs of many ranks.
 WORKERS ?= 2
-C_SOURCES := $(wildcard laboratory/volley/benchmarks/*.[ch] tests/laboratory/made_up/*.c laboratory/volley/shims/*.c laboratory/volley/systems/*.c laboratory/volley/hosts/*.c) $(shell find library bench -name '*.h' -o -name '*.cpp')
+C_SOURCES := $(wildcard laboratory/volley/benchmarks/*.[ch] tests/laboratory/made_up/*.c laboratory/volley/shims/*.c laboratory/volley/systems/*.c laboratory/volley/hosts/*.c) $(shell find library bench -name "*.h" -o -name "*.cpp" -o -name "*.c")
 SOURCES := pyproject.toml CMakeLists.txt README.md \
   $(shell find abi include laboratory library -type f -not -name '*.pyc' -not -name '*_test.cpp' 2>/dev/null)
 

@@ -10,6 +10,7 @@ import pytest
 from ..conftest import LONG, MODES, NODES, TCP, MpiProgram, MpiRun
 
 PROGRAMS = Path(__file__).parent / "programs"
+BENCH = Path(__file__).parents[3] / "bench"
 SOURCES = ["access", "types", "objects", "random", "threads", "arrays"]
 
 
@@ -42,3 +43,10 @@ def test_targets_that_do_not_call_mpi(ranks: int, mode: str, mpi_program: MpiPro
 @pytest.mark.parametrize("mode", MODES)
 def test_windows_leave_nothing(mode: str, mpi_program: MpiProgram, mpirun: MpiRun) -> None:
     mpirun("--ranks", mode, "-n", 2, mpi_program(PROGRAMS / "memory.cpp"), 10_000 if LONG else 500)
+
+
+@pytest.mark.parametrize("where", [("--ranks", "shared"), ("--ranks", "process"), TCP])
+def test_applications(where: tuple[str, ...], mpi_program: MpiProgram, mpirun: MpiRun) -> None:
+    """They check their results themselves."""
+    mpirun(*where, "-n", 3, mpi_program(BENCH / "hash_table.c"), 200)
+    mpirun(*where, "-n", 3, mpi_program(BENCH / "halo.c"), 64, 4, 20)

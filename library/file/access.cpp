@@ -25,8 +25,8 @@ const DatatypePlan &plan_of_bytes() {
 } // namespace
 
 Access::Access(const Passage &passage)
-    : file_(passage.file), direction_(passage.direction), buffer_(passage.buffer), count_(passage.count),
-      datatype_(passage.datatype), memory_{&datatype_.plan(), buffer_, count_} {
+    : file_(passage.file), view_(file_.view), direction_(passage.direction), buffer_(passage.buffer),
+      count_(passage.count), datatype_(passage.datatype), memory_{&datatype_.plan(), buffer_, count_} {
     datatype_.retain();
 }
 
@@ -39,19 +39,19 @@ int Access::check() const {
         return fail(MPI_ERR_READ_ONLY, "the file '%s' was opened with MPI_MODE_RDONLY", file_.name.c_str());
     if (!writes() && file_.has(MPI_MODE_WRONLY))
         return fail(MPI_ERR_ACCESS, "the file '%s' was opened with MPI_MODE_WRONLY", file_.name.c_str());
-    if (bytes_ % file_.view.etype_bytes() != 0)
+    if (bytes_ % view_->etype_bytes() != 0)
         return fail(MPI_ERR_ARG,
                     "the access is to %lld bytes of the file, but must be to a number of etypes, which "
                     "have %lld bytes",
-                    static_cast<long long>(bytes_), static_cast<long long>(file_.view.etype_bytes()));
-    if (bytes_ > 0 && file_.view.shown().tile_bytes() == 0 && writes())
+                    static_cast<long long>(bytes_), static_cast<long long>(view_->etype_bytes()));
+    if (bytes_ > 0 && view_->shown().tile_bytes() == 0 && writes())
         return fail(MPI_ERR_ARG, "the view of the file '%s' shows nothing, so that %lld bytes have no place there",
                     file_.name.c_str(), static_cast<long long>(bytes_));
     return MPI_SUCCESS;
 }
 
 int Access::prepare() {
-    const Representation &representation = file_.view.representation();
+    const Representation &representation = view_->representation();
     if (int code = representation.file_bytes(datatype_, item_bytes_); code != MPI_SUCCESS) return code;
     Checked bytes = Checked(count_) * item_bytes_;
     if (bytes.overflow()) return too_many_elements("count", count_, datatype_);
@@ -75,7 +75,7 @@ int Access::prepare() {
 
 int Access::place(Count position) {
     Checked end = Checked(position) + bytes_;
-    if (position < 0 || end.overflow() || !file_.view.shown().can_reach(end.value()))
+    if (position < 0 || end.overflow() || !view_->shown().can_reach(end.value()))
         return fail(MPI_ERR_ARG, "%lld bytes at position %lld of the view do not lie in any file",
                     static_cast<long long>(bytes_), static_cast<long long>(position));
     from_ = position;
@@ -85,12 +85,12 @@ int Access::place(Count position) {
 int Access::run() {
     moved_ = 0;
     ended_ = false;
-    if (bytes_ == 0 || file_.view.shown().tile_bytes() == 0) return MPI_SUCCESS;
+    if (bytes_ == 0 || view_->shown().tile_bytes() == 0) return MPI_SUCCESS;
     RangeLock lock;
     if (file_.atomic) {
-        const View &shown = file_.view.shown();
+        const View &shown = view_->shown();
         Count first = 0, length = 0; // the whole file
-        if (file_.view.is_increasing()) {
+        if (view_->is_increasing()) {
             first = shown.offset_of(from_);
             length = shown.offset_of(to() - 1) + 1 - first;
         }
@@ -126,7 +126,7 @@ int Access::transfer_through_buffer() {
 int Access::transfer_pieces(const TypedBuffer &memory, Count from, Count to, Count memory_from) {
     int code = MPI_SUCCESS;
     Count at = memory_from;
-    file_.view.shown().for_each_piece(from, to, [&](Count offset, Count bytes) {
+    view_->shown().for_each_piece(from, to, [&](Count offset, Count bytes) {
         for (Count done = 0; done < bytes;) {
             std::array<iovec, 64> pieces;
             Count wanted = 0, got = 0;
@@ -146,8 +146,8 @@ int Access::transfer_pieces(const TypedBuffer &memory, Count from, Count to, Cou
 }
 
 bool Access::is_worth_sieving() const {
-    const View &shown = file_.view.shown();
-    if (file_.hints.sieve_reads == Choice::disable || !file_.view.is_increasing()) return false;
+    const View &shown = view_->shown();
+    if (file_.hints.sieve_reads == Choice::disable || !view_->is_increasing()) return false;
     Count pieces = shown.count_pieces(from_, to());
     if (pieces <= 1) return false;
     if (file_.hints.sieve_reads == Choice::enable) return true;
@@ -157,7 +157,7 @@ bool Access::is_worth_sieving() const {
 
 /// Reads pieces and the holes between them, and keeps the pieces.
 int Access::sieve() {
-    const View &shown = file_.view.shown();
+    const View &shown = view_->shown();
     const Count room = file_.hints.sieve_bytes;
     auto buffer = std::make_unique_for_overwrite<char[]>(static_cast<std::size_t>(room));
     std::unique_ptr<char[]> kept;
@@ -182,11 +182,11 @@ int Access::sieve() {
 
 int Access::finish(Count &bytes) {
     bytes = moved_;
-    if (file_.view.representation().is_native()) return MPI_SUCCESS;
+    if (view_->representation().is_native()) return MPI_SUCCESS;
     Count items = item_bytes_ > 0 ? moved_ / item_bytes_ : 0;
     bytes = items * datatype_.size();
     if (writes()) return MPI_SUCCESS;
-    return file_.view.representation().read(converted_.get(), buffer_, items, datatype_);
+    return view_->representation().read(converted_.get(), buffer_, items, datatype_);
 }
 
 } // namespace volley

@@ -40,6 +40,10 @@ class Access {
     File &file() const {
         return file_;
     }
+    /// The file's when the access began: the program may set another one before a non-blocking access is complete.
+    const FileView &view() const {
+        return *view_;
+    }
     bool writes() const {
         return direction_ == Direction::write;
     }
@@ -79,6 +83,7 @@ class Access {
     bool is_worth_sieving() const;
 
     File &file_;
+    std::shared_ptr<const FileView> view_;
     Direction direction_;
     void *buffer_;
     Count count_;

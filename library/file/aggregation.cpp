@@ -47,7 +47,7 @@ Aggregation::Aggregation(Schedule &schedule, Access &access, std::vector<Announc
         party.next = told_[static_cast<std::size_t>(schedule_.communicator->rank())].from;
         Range mine = domain(i);
         const Announcement &own = told_[static_cast<std::size_t>(schedule_.communicator->rank())];
-        if (overlap(mine, own)) party.next = std::max(own.from, access_.file().view.shown().position_at(mine.first));
+        if (overlap(mine, own)) party.next = std::max(own.from, access_.view().shown().position_at(mine.first));
     }
 }
 
@@ -85,7 +85,7 @@ Aggregation::Range Aggregation::window(int aggregator, Count round) const {
 
 View Aggregation::view_of(int rank) const {
     const Party &party = parties_[static_cast<std::size_t>(rank)];
-    if (!party.plan) return access_.file().view.shown();
+    if (!party.plan) return access_.view().shown();
     return {told_[static_cast<std::size_t>(rank)].displacement,
             *reinterpret_cast<const DatatypePlan *>(party.plan.get())};
 }
@@ -109,7 +109,7 @@ int Aggregation::begin(std::function<int(int)> done) {
 void Aggregation::exchange_plans() {
     const Communicator &communicator = *schedule_.communicator;
     const auto &own = told_[static_cast<std::size_t>(communicator.rank())];
-    const DatatypePlan &plan = access_.file().view.shown().plan();
+    const DatatypePlan &plan = access_.view().shown().plan();
     for (int i = 0; i < std::ssize(aggregators_); ++i) {
         int rank = aggregators_[static_cast<std::size_t>(i)];
         if (rank != communicator.rank() && overlap(domain(i), own))
@@ -131,7 +131,7 @@ int Aggregation::begin_round(Count round) {
     const Communicator &communicator = *schedule_.communicator;
     const Announcement &own = told_[static_cast<std::size_t>(communicator.rank())];
     for (int i = 0; i < std::ssize(aggregators_); ++i)
-        advance(towards_[static_cast<std::size_t>(i)], access_.file().view.shown(), own, window(i, round));
+        advance(towards_[static_cast<std::size_t>(i)], access_.view().shown(), own, window(i, round));
     if (is_aggregator()) {
         Range mine = window(own_number_, round);
         for (int rank = 0; rank < communicator.size(); ++rank) {
@@ -277,7 +277,7 @@ void Aggregation::write_window(const Range &window) {
 
 /// All learn whether an aggregator has failed: it did so with the data of others.
 int Aggregation::agree_on_outcome() {
-    const View &shown = access_.file().view.shown();
+    const View &shown = access_.view().shown();
     if (access_.bytes() > 0)
         access_.set_moved(access_.writes()
                               ? access_.bytes()

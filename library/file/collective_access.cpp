@@ -37,7 +37,7 @@ class CollectiveAccess final : public std::enable_shared_from_this<CollectiveAcc
 
   private:
     int announce(Announcement &told) const {
-        const FileView &view = access_->file().view;
+        const FileView &view = access_->view();
         const View &shown = view.shown();
         told.increasing = view.is_increasing();
         if (access_->bytes() > 0 && shown.tile_bytes() > 0) {

@@ -30,37 +30,32 @@ FileView::~FileView() {
     placed_->release();
 }
 
-int FileView::set(Count displacement, Datatype &etype, Datatype &filetype, const Representation &representation,
-                  bool for_writing) {
+FileView::FileView(Datatype &etype, Datatype &filetype, Datatype &placed, const Representation &representation,
+                   const View &shown)
+    : etype_(&etype), filetype_(&filetype), placed_(&placed), representation_(&representation),
+      increasing_(shown.is_increasing()), shown_(shown) {
+    etype_->retain();
+    filetype_->retain();
+}
+
+int FileView::make(Count displacement, Datatype &etype, Datatype &filetype, const Representation &representation,
+                   bool for_writing, std::shared_ptr<const FileView> &made) {
     if (etype.size() == 0) return fail(MPI_ERR_ARG, "etype has no data, and so nothing can be counted in it");
     if (filetype.size() % etype.size() != 0)
         return fail(MPI_ERR_ARG, "filetype has %lld bytes, but must be made of etypes, which have %lld",
                     static_cast<long long>(filetype.size()), static_cast<long long>(etype.size()));
     Datatype *placed = nullptr;
     if (int code = representation.in_file(filetype, placed); code != MPI_SUCCESS) return code;
-    Count etype_bytes = 0;
-    int code = representation.file_bytes(etype, etype_bytes);
-    View shown(displacement, placed->plan());
-    bool increasing = shown.is_increasing();
-    if (code == MPI_SUCCESS && (displacement < 0 || (placed->size() > 0 && placed->true_lb() < 0)))
-        code = fail(MPI_ERR_ARG, "the view begins at %lld, but must not begin before the file",
+    const std::shared_ptr<FileView> view(
+        new FileView(etype, filetype, *placed, representation, View(displacement, placed->plan())));
+    if (int code = representation.file_bytes(etype, view->etype_bytes_); code != MPI_SUCCESS) return code;
+    if (displacement < 0 || (placed->size() > 0 && placed->true_lb() < 0))
+        return fail(MPI_ERR_ARG, "the view begins at %lld, but must not begin before the file",
                     static_cast<long long>(displacement < 0 ? displacement : displacement + placed->true_lb()));
-    if (code == MPI_SUCCESS && !increasing && for_writing)
-        code = fail(MPI_ERR_ARG, "filetype, or two of them after each other, overlaps or has displacements that "
+    if (!view->increasing_ && for_writing)
+        return fail(MPI_ERR_ARG, "filetype, or two of them after each other, overlaps or has displacements that "
                                  "decrease, which a file that may be written does not allow");
-    if (code != MPI_SUCCESS) {
-        placed->release();
-        return code;
-    }
-    etype.retain();
-    filetype.retain();
-    std::exchange(etype_, &etype)->release();
-    std::exchange(filetype_, &filetype)->release();
-    std::exchange(placed_, placed)->release();
-    representation_ = &representation;
-    etype_bytes_ = etype_bytes;
-    increasing_ = increasing;
-    shown_ = shown;
+    made = view;
     return MPI_SUCCESS;
 }
 

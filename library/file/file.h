@@ -16,6 +16,7 @@
 
 #include <mpi.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -23,19 +24,18 @@ namespace volley {
 
 class Request;
 
-/// A view as the program has set it, with the datatypes it is made of.
+/// A view as the program has set it, with the datatypes it is made of. It never changes: accesses share it.
 class FileView {
   public:
-    /// The bytes of the file.
+    /// What a file has before MPI_File_set_view: its bytes.
     FileView();
     FileView(const FileView &) = delete;
     FileView &operator=(const FileView &) = delete;
     ~FileView();
 
-    /// What MPI_File_set_view passes. Returns an error code, and leaves everything as it was if that is not
-    /// MPI_SUCCESS.
-    int set(Count displacement, Datatype &etype, Datatype &filetype, const Representation &representation,
-            bool for_writing);
+    /// Of what MPI_File_set_view passes. Returns an error code, and leaves `made` as it was if that is not MPI_SUCCESS.
+    static int make(Count displacement, Datatype &etype, Datatype &filetype, const Representation &representation,
+                    bool for_writing, std::shared_ptr<const FileView> &made);
 
     Datatype &etype() const {
         return *etype_;
@@ -58,6 +58,10 @@ class FileView {
     }
 
   private:
+    /// Takes over the reference to `placed`.
+    FileView(Datatype &etype, Datatype &filetype, Datatype &placed, const Representation &representation,
+             const View &shown);
+
     Datatype *etype_, *filetype_;
     Datatype *placed_; ///< the filetype with the sizes that elements have in the file
     const Representation *representation_;
@@ -107,7 +111,7 @@ class File final : public Object {
     ErrorTarget target;
     Descriptor descriptor;
     FileHints hints;
-    FileView view;
+    std::shared_ptr<const FileView> view = std::make_shared<FileView>();
     Count position = 0; ///< of the individual file pointer, in bytes of the view
     SharedPointer shared;
     bool atomic = false;

@@ -56,17 +56,17 @@ int check_size(Count size) {
 
 /// Where a seek leads, in bytes of the view.
 int find_position(const File &file, Count offset, int whence, Count current, Count &position) {
-    Checked sought = Checked(offset) * file.view.etype_bytes();
+    Checked sought = Checked(offset) * file.view->etype_bytes();
     if (whence == MPI_SEEK_CUR) sought = sought + current;
     if (whence == MPI_SEEK_END) {
         // The end of the file as the view has it: the first etype that does not lie before it.
         Count bytes = 0;
         if (int code = file.size(bytes); code != MPI_SUCCESS) return code;
-        if (!file.view.is_increasing())
+        if (!file.view->is_increasing())
             return fail(MPI_ERR_UNSUPPORTED_OPERATION,
                         "MPI_SEEK_END needs a filetype whose displacements do not decrease");
-        Count etype = file.view.etype_bytes();
-        Count end = file.view.shown().position_at(bytes);
+        Count etype = file.view->etype_bytes();
+        Count end = file.view->shown().position_at(bytes);
         sought = sought + (end + etype - 1) / etype * etype;
     }
     if (whence != MPI_SEEK_SET && whence != MPI_SEEK_CUR && whence != MPI_SEEK_END)
@@ -87,7 +87,7 @@ int choose_displacement(File &file, Count &displacement) {
         return fail(MPI_ERR_ARG, "disp is MPI_DISPLACEMENT_CURRENT, which only MPI_MODE_SEQUENTIAL allows");
     Count position = 0;
     if (int code = file.shared.get(position); code != MPI_SUCCESS) return code;
-    displacement = file.view.shown().offset_of(position);
+    displacement = file.view->shown().offset_of(position);
     return MPI_SUCCESS;
 }
 
@@ -98,7 +98,7 @@ int set_view(File &file, Count displacement, Datatype &etype, Datatype &filetype
     if (representation == nullptr)
         return fail(MPI_ERR_UNSUPPORTED_DATAREP, "datarep is \"%s\", which was not registered", name);
     if (int code = choose_displacement(file, displacement); code != MPI_SUCCESS) return code;
-    return file.view.set(displacement, etype, filetype, *representation, !file.has(MPI_MODE_RDONLY));
+    return FileView::make(displacement, etype, filetype, *representation, !file.has(MPI_MODE_RDONLY), file.view);
 }
 
 } // namespace
@@ -169,10 +169,10 @@ int File_set_view(File &fh, MPI_Offset disp, Datatype &etype, Datatype &filetype
 }
 
 int File_get_view(File &fh, MPI_Offset *disp, MPI_Datatype *etype, MPI_Datatype *filetype, char *datarep) {
-    *disp = fh.view.shown().displacement();
-    std::strcpy(datarep, fh.view.representation().name().c_str());
-    if (int code = give_datatype(fh.view.etype(), etype); code != MPI_SUCCESS) return code;
-    return give_datatype(fh.view.filetype(), filetype);
+    *disp = fh.view->shown().displacement();
+    std::strcpy(datarep, fh.view->representation().name().c_str());
+    if (int code = give_datatype(fh.view->etype(), etype); code != MPI_SUCCESS) return code;
+    return give_datatype(fh.view->filetype(), filetype);
 }
 
 int File_seek(File &fh, MPI_Offset offset, int whence) {
@@ -182,17 +182,17 @@ int File_seek(File &fh, MPI_Offset offset, int whence) {
 
 int File_get_position(File &fh, MPI_Offset *offset) {
     if (int code = check_not_sequential(fh); code != MPI_SUCCESS) return code;
-    *offset = fh.position / fh.view.etype_bytes();
+    *offset = fh.position / fh.view->etype_bytes();
     return MPI_SUCCESS;
 }
 
 int File_get_byte_offset(File &fh, MPI_Offset offset, MPI_Offset *disp) {
-    Checked position = Checked(offset) * fh.view.etype_bytes();
+    Checked position = Checked(offset) * fh.view->etype_bytes();
     if (offset < 0 || position.overflow() || (position + 1).overflow() ||
-        !fh.view.shown().can_reach(position.value() + 1))
+        !fh.view->shown().can_reach(position.value() + 1))
         return fail(MPI_ERR_ARG, "offset is %lld, but must be from 0 to what a file can have",
                     static_cast<long long>(offset));
-    *disp = fh.view.shown().offset_of(position.value());
+    *disp = fh.view->shown().offset_of(position.value());
     return MPI_SUCCESS;
 }
 
@@ -208,13 +208,13 @@ int File_get_position_shared(File &fh, MPI_Offset *offset) {
     if (int code = check_not_sequential(fh); code != MPI_SUCCESS) return code;
     Count position = 0;
     if (int code = fh.shared.get(position); code != MPI_SUCCESS) return code;
-    *offset = position / fh.view.etype_bytes();
+    *offset = position / fh.view->etype_bytes();
     return MPI_SUCCESS;
 }
 
 int File_get_type_extent(File &fh, Datatype &datatype, Count &extent) {
     Datatype *placed = nullptr;
-    if (int code = fh.view.representation().in_file(datatype, placed); code != MPI_SUCCESS) return code;
+    if (int code = fh.view->representation().in_file(datatype, placed); code != MPI_SUCCESS) return code;
     extent = placed->extent();
     placed->release();
     return MPI_SUCCESS;

@@ -266,6 +266,40 @@ void test_far_apart(MPI_Info info) {
     MPI_File_close(&file);
 }
 
+/// A view that is set while collective accesses are under way is for those that come after it.
+void test_views_between(MPI_Info info) {
+    MPI_File file;
+    int mode = MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE;
+    CHECK(MPI_File_open(MPI_COMM_WORLD, "between", mode, info, &file) == MPI_SUCCESS);
+    constexpr int accesses = 4;
+    std::vector<Data> written;
+    std::vector<MPI_Request> requests(accesses);
+    for (int i = 0; i < accesses; i++) written.push_back(data_of(world_rank, i));
+    for (std::size_t i = 0; i < accesses; i++) {
+        // Another distance in each of them.
+        const int stride = (world_size + static_cast<int>(i)) * block;
+        MPI_Datatype view;
+        MPI_Type_vector(blocks, block, stride, MPI_INT, &view);
+        MPI_Type_commit(&view);
+        const MPI_Offset begin = (static_cast<MPI_Offset>(i) << 20) + world_rank * block * MPI_Offset{sizeof(int)};
+        CHECK(MPI_File_set_view(file, begin, MPI_INT, view, "native", MPI_INFO_NULL) == MPI_SUCCESS);
+        CHECK(MPI_File_iwrite_all(file, written[i].data(), length, MPI_INT, &requests[i]) == MPI_SUCCESS);
+        MPI_Type_free(&view);
+    }
+    CHECK(MPI_Waitall(accesses, requests.data(), MPI_STATUSES_IGNORE) == MPI_SUCCESS);
+    CHECK(MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL) == MPI_SUCCESS);
+    for (std::size_t i = 0; i < accesses; i++) {
+        Data back(block, -1);
+        for (int at = 0; at < blocks; at++) {
+            const MPI_Offset begin = (static_cast<MPI_Offset>(i) << 20) / MPI_Offset{sizeof(int)} +
+                                     (world_rank + at * (world_size + static_cast<int>(i))) * block;
+            CHECK(MPI_File_read_at(file, begin, back.data(), block, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+            CHECK(std::equal(back.begin(), back.end(), written[i].begin() + at * block));
+        }
+    }
+    MPI_File_close(&file);
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -283,7 +317,10 @@ int main(int argc, char **argv) {
         if (infos.empty()) MPI_Info_set(info, "cb_nodes", "3");
         infos.push_back(info);
     }
-    for (MPI_Info info : infos) test_far_apart(info);
+    for (MPI_Info info : infos) {
+        test_far_apart(info);
+        test_views_between(info);
+    }
     int round = 0;
     for (const Form &form : forms) {
         if (form.shared)

@@ -14,8 +14,9 @@ namespace volley {
 using Callback = void (*)();
 
 using ReductionCaller = void (*)(Callback function, void *in, void *inout, MPI_Count count, MPI_Datatype datatype);
-/// `handle` points to the handle of the communicator, session, window or file.
-using ErrhandlerCaller = void (*)(Callback function, void *handle, int code);
+/// `handle` points to the handle of the communicator, session, window or file. Returns the code that the function which
+/// has failed is to return.
+using ErrhandlerCaller = int (*)(Callback function, void *handle, int code);
 /// `object` is the handle of a communicator, datatype or window.
 using CopyAttributeCaller = int (*)(Callback function, void *object, int keyval, void *extra_state, void *value_in,
                                     void *value_out, int *flag);

@@ -97,36 +97,35 @@ void Errhandler::release(Errhandler &errhandler) {
     if (static_cast<Object &>(errhandler).release()) pool.destroy(&errhandler);
 }
 
-void Errhandler::call_user(void *handle, int code) {
+int Errhandler::call_user(void *handle, int code) {
     // All handles are pointers.
-    if (caller_ != nullptr)
-        caller_(function_, &handle, code);
-    else
-        reinterpret_cast<void (*)(void **, int *, ...)>(function_)(&handle, &code);
+    if (caller_ != nullptr) return caller_(function_, &handle, code);
+    reinterpret_cast<void (*)(void **, int *, ...)>(function_)(&handle, &code);
+    return code;
 }
 
-void Errhandler::call(Communicator &communicator, int code) {
-    if (predefined_ == MPI_ERRORS_RETURN) return;
+int Errhandler::call(Communicator &communicator, int code) {
+    if (predefined_ == MPI_ERRORS_RETURN) return code;
     if (predefined_ != nullptr) end_job(describe(communicator), code);
-    call_user(communicator.handle(), code);
+    return call_user(communicator.handle(), code);
 }
 
-void Errhandler::call(Session &session, int code) {
-    if (predefined_ == MPI_ERRORS_RETURN) return;
+int Errhandler::call(Session &session, int code) {
+    if (predefined_ == MPI_ERRORS_RETURN) return code;
     if (predefined_ != nullptr) end_job("a session", code);
-    call_user(session.handle(), code);
+    return call_user(session.handle(), code);
 }
 
-void Errhandler::call(const ErrorTarget &target, int code) {
-    if (predefined_ == MPI_ERRORS_RETURN) return;
+int Errhandler::call(const ErrorTarget &target, int code) {
+    if (predefined_ == MPI_ERRORS_RETURN) return code;
     if (predefined_ != nullptr) end_job(target.name, code);
-    call_user(target.handle, code);
+    return call_user(target.handle, code);
 }
 
-void Errhandler::call(int code) {
-    if (predefined_ == MPI_ERRORS_RETURN) return;
+int Errhandler::call(int code) {
+    if (predefined_ == MPI_ERRORS_RETURN) return code;
     if (predefined_ != nullptr) end_job("", code);
-    call_user(null_handle(target_), code);
+    return call_user(null_handle(target_), code);
 }
 
 void replace_errhandler(Errhandler *&place, Errhandler &errhandler) {
@@ -143,7 +142,7 @@ int raise(Communicator *communicator, int code) {
     Errhandler &errhandler = *communicator->errhandler;
     communicator->retain();
     errhandler.retain();
-    errhandler.call(*communicator, code);
+    code = errhandler.call(*communicator, code);
     Errhandler::release(errhandler);
     Communicator::release(*communicator);
     return code;
@@ -152,7 +151,7 @@ int raise(Communicator *communicator, int code) {
 int raise(Session &session, int code) {
     Errhandler &errhandler = *session.errhandler;
     errhandler.retain();
-    errhandler.call(session, code);
+    code = errhandler.call(session, code);
     Errhandler::release(errhandler);
     return code;
 }
@@ -161,14 +160,14 @@ int raise(ErrorTarget &target, int code) {
     // The handler may close the file, or free the window, and set another handler.
     const ErrorTarget raised = target;
     raised.errhandler->retain();
-    raised.errhandler->call(raised, code);
+    code = raised.errhandler->call(raised, code);
     Errhandler::release(*raised.errhandler);
     return code;
 }
 
 int raise(Errhandler &errhandler, int code) {
     errhandler.retain();
-    errhandler.call(code);
+    code = errhandler.call(code);
     Errhandler::release(errhandler);
     return code;
 }

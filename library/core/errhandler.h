@@ -65,12 +65,13 @@ class Errhandler final : public Object {
     /// Gives one reference back; the last destroys the error handler, unless it is predefined.
     static void release(Errhandler &errhandler);
 
-    /// Lets the handler deal with the failure; returns only if the handler does.
-    void call(Communicator &communicator, int code);
-    void call(Session &session, int code);
-    void call(const ErrorTarget &target, int code);
+    /// Lets the handler deal with the failure; returns only if the handler does: what the function that has failed is
+    /// to return, which a user's handler may change.
+    int call(Communicator &communicator, int code);
+    int call(Session &session, int code);
+    int call(const ErrorTarget &target, int code);
     /// The same where there is no object: a user's function is told the null handle of its kind.
-    void call(int code);
+    int call(int code);
 
   private:
     friend class Pool<Errhandler>;
@@ -79,7 +80,7 @@ class Errhandler final : public Object {
     ~Errhandler() = default;
 
     static Errhandler *make(Mark target, Callback function);
-    void call_user(void *handle, int code);
+    int call_user(void *handle, int code);
 
     MPI_Errhandler predefined_ = nullptr; ///< its handle
     Mark target_ = Mark::none;
@@ -92,7 +93,7 @@ void replace_errhandler(Errhandler *&place, Errhandler &errhandler);
 
 /// Calls the error handler of the communicator, or of the file or window it belongs to. Without one, that of
 /// MPI_COMM_SELF; before MPI_Init and after MPI_Finalize MPI_ERRORS_ARE_FATAL, the initial error handler. Returns
-/// `code`, if it returns.
+/// what the function that has failed is to return, if it returns.
 [[gnu::cold]] int raise(Communicator *communicator, int code);
 [[gnu::cold]] int raise(Session &session, int code);
 [[gnu::cold]] int raise(ErrorTarget &target, int code);

@@ -20,10 +20,12 @@ inline void call_large_operation(Callback function, void *in, void *inout, MPI_C
     reinterpret_cast<void (*)(void *, void *, MPI_Count *, Face<MPI_Datatype> *)>(function)(in, inout, &count, &handle);
 }
 
-template <class Native> void call_errhandler(Callback function, void *handle, int code) {
+template <class Native> int call_errhandler(Callback function, void *handle, int code) {
     Face<Native> object = to_face(*static_cast<Native *>(handle));
-    int converted = code_to_face(code);
-    reinterpret_cast<void (*)(Face<Native> *, int *, ...)>(function)(&object, &converted);
+    const int converted = code_to_face(code);
+    int returned = converted;
+    reinterpret_cast<void (*)(Face<Native> *, int *, ...)>(function)(&object, &returned);
+    return returned == converted ? code : code_to_native(returned);
 }
 
 template <class Native>

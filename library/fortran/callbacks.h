@@ -18,9 +18,10 @@ inline void call_large_operation(Callback function, void *in, void *inout, MPI_C
     reinterpret_cast<void (*)(void *, void *, MPI_Count *, int *)>(function)(in, inout, &count, &handle);
 }
 
-template <class Native> void call_errhandler(Callback function, void *handle, int code) {
+template <class Native> int call_errhandler(Callback function, void *handle, int code) {
     int object = to_fortran(*static_cast<Native *>(handle));
     reinterpret_cast<void (*)(int *, int *)>(function)(&object, &code);
+    return code;
 }
 
 } // namespace volley::fortran

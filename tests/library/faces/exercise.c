@@ -215,12 +215,14 @@ static int delete_attribute(MPI_Comm comm, int keyval, void *value, void *extra)
 }
 
 static int errors, error_class_seen;
+static int code_to_return = MPI_SUCCESS;
 static MPI_Comm error_comm;
 
 static void handle_error(MPI_Comm *comm, int *code, ...) {
     ++errors;
     error_comm = *comm;
     GOOD(MPI_Error_class(*code, &error_class_seen));
+    if (code_to_return != MPI_SUCCESS) *code = code_to_return;
 }
 
 static void callbacks(void) {
@@ -256,6 +258,9 @@ static void callbacks(void) {
     CHECK(code != MPI_SUCCESS && errors == 1 && error_comm == original && error_class_seen == MPI_ERR_RANK);
     GOOD(MPI_Error_string(code, text, &text_length));
     CHECK((size_t)text_length == strlen(text) && strstr(text, "MPI_ERR_RANK") != NULL);
+    code_to_return = MPI_ERR_OTHER;
+    CHECK(MPI_Send(&number, 1, MPI_INT, size, 0, original) == MPI_ERR_OTHER && error_class_seen == MPI_ERR_RANK);
+    code_to_return = MPI_SUCCESS;
     GOOD(MPI_Errhandler_free(&got));
     GOOD(MPI_Errhandler_free(&handler));
     GOOD(MPI_Comm_free(&original));

@@ -236,22 +236,26 @@ int Win_test(Window &win, int *flag) {
     return MPI_SUCCESS;
 }
 
+/// MPI_PROC_NULL may be locked, as other MPIs allow it: programs lock a neighbour that is not there.
 int Win_lock(int lock_type, int rank, int assertion, Window &win) {
     WindowState &state = state_of(win);
     if (lock_type != MPI_LOCK_SHARED && lock_type != MPI_LOCK_EXCLUSIVE)
         return fail(MPI_ERR_LOCKTYPE, "lock_type is %d, but must be MPI_LOCK_SHARED or MPI_LOCK_EXCLUSIVE", lock_type);
     if (int code = check_assertion(assertion, MPI_MODE_NOCHECK)) return code;
     if (int code = check_locks_allowed(state)) return code;
+    if (rank == MPI_PROC_NULL) return MPI_SUCCESS;
     if (state.locked_all || target_of(win, rank).held != Held::nothing)
         return fail(MPI_ERR_RMA_SYNC, "rank is %d, which this rank has locked already", rank);
     const Held checked = lock_type == MPI_LOCK_EXCLUSIVE ? Held::exclusive : Held::shared;
     lock_target(win, rank, (assertion & MPI_MODE_NOCHECK) != 0 ? Held::unchecked : checked);
     wait_for_answers(win, rank);
     state.locks++;
+    state.fenced = false;
     return MPI_SUCCESS;
 }
 
 int Win_unlock(int rank, Window &win) {
+    if (rank == MPI_PROC_NULL) return MPI_SUCCESS;
     WindowState &state = state_of(win);
     if (state.locked_all || target_of(win, rank).held == Held::nothing)
         return fail(MPI_ERR_RMA_SYNC, "rank is %d, which MPI_Win_lock has not locked", rank);
@@ -271,6 +275,7 @@ int Win_lock_all(int assertion, Window &win) {
     for (int rank = 0; rank < win.communicator().size(); rank++) lock_target(win, rank, wanted);
     wait_for_answers(win, 0);
     state.locked_all = true;
+    state.fenced = false;
     return MPI_SUCCESS;
 }
 
@@ -285,6 +290,7 @@ int Win_unlock_all(Window &win) {
 }
 
 int Win_flush(int rank, Window &win) {
+    if (rank == MPI_PROC_NULL) return MPI_SUCCESS;
     if (int code = check_flush(win, rank)) return code;
     flush(win, rank);
     return MPI_SUCCESS;

@@ -106,11 +106,12 @@ void hints() {
     CHECK(window == MPI_WIN_NULL);
 }
 
-int handled_code;
+int handled_code, answered_code = MPI_SUCCESS;
 MPI_Win handled_window;
 void handle(MPI_Win *window, int *code, ...) {
     handled_window = *window;
     handled_code = *code;
+    *code = answered_code != MPI_SUCCESS ? answered_code : *code;
 }
 
 void ignore(MPI_Comm *, int *, ...) {}
@@ -127,6 +128,11 @@ void error_handlers() {
     CHECK(handled_window == window.window && handled_code == MPI_ERR_OTHER);
     const int code = MPI_Win_unlock(0, window.window);
     CHECK(class_of(code) == MPI_ERR_RMA_SYNC && handled_code == code);
+    // What a handler leaves is what the function returns.
+    answered_code = MPI_ERR_OTHER;
+    CHECK(MPI_Win_unlock(0, window.window) == MPI_ERR_OTHER);
+    CHECK(class_of(handled_code) == MPI_ERR_RMA_SYNC);
+    answered_code = MPI_SUCCESS;
     MPI_Win same = window.window;
     MPI_Win_lock(MPI_LOCK_SHARED, world_rank, 0, window.window);
     CHECK(class_of(MPI_Win_free(&same)) == MPI_ERR_RMA_SYNC && same == window.window);
@@ -205,6 +211,26 @@ void mistakes() {
     MPI_Win_lock_all(0, window);
     CHECK(class_of(MPI_Win_unlock(0, window)) == MPI_ERR_RMA_SYNC);
     MPI_Win_unlock_all(window);
+
+    // An epoch of fences ends where a rank is locked.
+    MPI_Win_fence(0, window);
+    MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, window);
+    CHECK(MPI_Get(&other, 1, MPI_LONG_LONG, 0, 0, 1, MPI_LONG_LONG, window) == MPI_SUCCESS);
+    MPI_Win_unlock(0, window);
+    CHECK(put(world_rank, 0) == MPI_ERR_RMA_SYNC);
+    CHECK(MPI_Win_fence(0, window) == MPI_SUCCESS);
+    MPI_Win_lock_all(0, window);
+    MPI_Win_unlock_all(window);
+    CHECK(put(world_rank, 0) == MPI_ERR_RMA_SYNC);
+
+    // MPI_PROC_NULL can be locked like a neighbour.
+    CHECK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, MPI_PROC_NULL, 0, window) == MPI_SUCCESS);
+    CHECK(put(MPI_PROC_NULL, 0) == MPI_SUCCESS);
+    CHECK(MPI_Win_flush(MPI_PROC_NULL, window) == MPI_SUCCESS);
+    CHECK(MPI_Win_flush_local(MPI_PROC_NULL, window) == MPI_SUCCESS);
+    CHECK(MPI_Win_unlock(MPI_PROC_NULL, window) == MPI_SUCCESS);
+    CHECK(class_of(MPI_Win_unlock(MPI_ANY_SOURCE, window)) == MPI_ERR_RANK);
+
     CHECK(class_of(MPI_Win_attach(window, &value, 8)) == MPI_ERR_RMA_FLAVOR);
     CHECK(class_of(MPI_Win_detach(window, &value)) == MPI_ERR_RMA_FLAVOR);
     MPI_Barrier(MPI_COMM_WORLD);

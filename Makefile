@@ -64,6 +64,7 @@ check: $(VENV)/.installed-tests
 	$(VENV)/bin/python abi/generate_header.py --check
 	$(VENV)/bin/python tools/check_layers.py
 	$(VENV)/bin/python tools/check_rooms.py
+	$(VENV)/bin/python tools/tested_functions.py --check
 
 format: $(VENV)/.installed-tests
 	$(VENV)/bin/ruff check --fix

@@ -106,7 +106,7 @@ int color_of_type(const Communicator &comm, int split_type, const Info *info, in
     case MPI_COMM_TYPE_RESOURCE_GUIDED:
         if (const std::string *name = value("mpi_pset_name"); name && !resource) {
             const ProcessSet *set = find_process_set(*name);
-            if (set) color = set->group == Group::self ? comm.rank() : 0;
+            if (set) color = set->group == Group::self ? comm.rank() : set->group == Group::shared ? part : 0;
         } else if (wants_shared_memory) {
             color = part;
         }

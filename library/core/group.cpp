@@ -55,6 +55,15 @@ Group &Group::world() {
     return *group;
 }
 
+Group &Group::shared() {
+    static Group *const group = [] {
+        std::vector<ProcessIndex> members = all_ranks();
+        std::erase_if(members, [](ProcessIndex process) { return volley::processes[process].record == nullptr; });
+        return pool.make(std::move(members), nullptr);
+    }();
+    return *group;
+}
+
 Group &Group::self() {
     static Group *const group = pool.make(std::vector<ProcessIndex>{node.rank}, nullptr);
     return *group;

@@ -22,8 +22,10 @@ class Group final : public Object {
     /// A new group with one reference. `members[i]` is member i (transport/process.h).
     /// `session`: what buffered sends need of the session it derives from; nullptr where it is none.
     static Group *make(std::vector<ProcessIndex> members, std::shared_ptr<SessionBuffer> session = nullptr);
-    /// All processes of the job; this process alone; nobody. They live as long as the library.
+    /// All processes of the job; those that share memory with this one; this process alone; nobody. They live as long
+    /// as the library.
     static Group &world();
+    static Group &shared();
     static Group &self();
     static Group &empty();
 

@@ -28,8 +28,9 @@ void Session::destroy(Session &session) {
     pool.destroy(&session);
 }
 
-const std::array<ProcessSet, 2> &process_sets() {
-    static constexpr std::array<ProcessSet, 2> sets = {{{"mpi://WORLD", Group::world}, {"mpi://SELF", Group::self}}};
+std::span<const ProcessSet> process_sets() {
+    static constexpr ProcessSet sets[] = {
+        {"mpi://WORLD", Group::world}, {"mpi://SELF", Group::self}, {"mpi://SHARED", Group::shared}};
     return sets;
 }
 

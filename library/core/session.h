@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Sessions: MPI for a part of a program, without MPI_Init (MPI 5.0, section 11.3).
 ///
-/// Every session keeps the library started (init/initialise.h counts them). The process sets are "mpi://WORLD" and
-/// "mpi://SELF". A group made from a session, and communicators made from such a group, share the session's buffer for
-/// buffered sends.
+/// Every session keeps the library started (init/initialise.h counts them). The process sets are "mpi://WORLD",
+/// "mpi://SELF" and "mpi://SHARED", the processes of this one's node. A group made from a session, and communicators
+/// made from such a group, share the session's buffer for buffered sends.
 #pragma once
 
 #include "core/object.h"
 
 #include <mpi.h>
 
-#include <array>
 #include <memory>
+#include <span>
 #include <string_view>
 
 namespace volley {
@@ -68,7 +68,7 @@ struct ProcessSet {
 };
 
 /// In the order of MPI_Session_get_nth_pset.
-const std::array<ProcessSet, 2> &process_sets();
+std::span<const ProcessSet> process_sets();
 /// nullptr if there is none of that name (they are compared without regard to case, as URIs' schemes are).
 const ProcessSet *find_process_set(std::string_view name);
 

@@ -46,7 +46,8 @@ int requested_level(const Info *info, std::optional<int> &level) {
 }
 
 int no_such_set(const char *name) {
-    return fail(MPI_ERR_ARG, "pset_name is \"%s\", but there are \"mpi://WORLD\" and \"mpi://SELF\"", name);
+    return fail(MPI_ERR_ARG, "pset_name is \"%s\", but there are \"mpi://WORLD\", \"mpi://SELF\" and \"mpi://SHARED\"",
+                name);
 }
 
 } // namespace

@@ -39,13 +39,14 @@ MPI_Comm communicator_of(MPI_Session session, const char *set, const char *tag) 
 void test_process_sets(MPI_Session session) {
     int count = 0;
     MPI_Session_get_num_psets(session, MPI_INFO_NULL, &count);
-    CHECK(count == 2);
+    const char *const names[] = {"mpi://WORLD", "mpi://SELF", "mpi://SHARED"};
+    CHECK(count == 3);
     for (int n = 0; n < count; n++) {
         int length = 0;
         MPI_Session_get_nth_pset(session, MPI_INFO_NULL, n, &length, nullptr);
         std::string name(static_cast<std::size_t>(length), '?');
         MPI_Session_get_nth_pset(session, MPI_INFO_NULL, n, &length, name.data());
-        CHECK(std::strcmp(name.c_str(), n == 0 ? "mpi://WORLD" : "mpi://SELF") == 0);
+        CHECK(std::strcmp(name.c_str(), names[n]) == 0);
         char cut[5];
         int room = sizeof cut;
         MPI_Session_get_nth_pset(session, MPI_INFO_NULL, n, &room, cut);
@@ -60,10 +61,24 @@ void test_process_sets(MPI_Session session) {
         MPI_Group_free(&group);
         MPI_Info_free(&info);
     }
+    MPI_Comm world = communicator_of(session, "mpi://WORLD", "world"), node, parts;
+    MPI_Comm shared = communicator_of(session, "mpi://SHARED", "shared");
+    int alike = MPI_UNEQUAL;
+    MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    MPI_Comm_compare(shared, node, &alike);
+    CHECK(alike == MPI_CONGRUENT);
+    MPI_Info hint;
+    MPI_Info_create(&hint);
+    MPI_Info_set(hint, "mpi_pset_name", "mpi://SHARED");
+    MPI_Comm_split_type(world, MPI_COMM_TYPE_RESOURCE_GUIDED, 0, hint, &parts);
+    MPI_Comm_compare(parts, node, &alike);
+    CHECK(alike == MPI_CONGRUENT);
+    MPI_Info_free(&hint);
+    for (MPI_Comm *each : {&world, &node, &parts, &shared}) MPI_Comm_free(each);
     MPI_Group group = MPI_GROUP_NULL;
     CHECK(class_of(MPI_Group_from_session_pset(session, "mpi://NOWHERE", &group)) == MPI_ERR_ARG);
     int length = 0;
-    CHECK(class_of(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 2, &length, nullptr)) == MPI_ERR_ARG);
+    CHECK(class_of(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 3, &length, nullptr)) == MPI_ERR_ARG);
 }
 
 // Each is used for itself, and several times: the same tag may be used again when the first is made.

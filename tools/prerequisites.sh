@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What must be there before `make` can do anything: Python >= 3.11 with venv, a C and C++ compiler.
+# What must be there before `make` can do anything: Python >= 3.11 with venv, a C and C++ compiler, libsodium.
 # As root on a machine with apt what is missing is installed; otherwise one line says how to.
 set -euo pipefail
 python=${PYTHON:-python3}
 missing=()
 command -v cc >/dev/null && command -v c++ >/dev/null || missing+=(build-essential)
 command -v "$python" >/dev/null || missing+=(python3)
+# The library needs libsodium; without a compiler nobody can tell whether it is there.
+echo '#include <sodium.h>' | cc -E -I"${CMAKE_PREFIX_PATH:-/usr}/include" -x c - >/dev/null 2>&1 || missing+=(libsodium-dev)
 if command -v "$python" >/dev/null; then
     if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
         echo "volley needs Python 3.11 or newer; $("$python" --version) is too old: make PYTHON=/path/to/python3.11 …" >&2

@@ -9,6 +9,7 @@
 /// own copy of the library, and tools read it from outside.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -38,6 +39,9 @@ constexpr std::uint64_t whole_lines(std::uint64_t bytes) {
 inline constexpr std::uint64_t arena_magic = 0x59454c4c4f56'0b; ///< "VOLLEY", layout 11
 inline constexpr std::size_t description_bytes = 64;
 inline constexpr std::size_t secret_bytes = 32;
+
+/// What two processes must both know to connect (boot/handshake.h).
+using Secret = std::array<unsigned char, secret_bytes>;
 
 /// How a rank's memory can be reached by the others on its host.
 enum class Placement : std::uint32_t {
@@ -171,8 +175,8 @@ struct alignas(cache_line) ArenaHead {
     /// first.
     std::uint64_t memory;
     Transport transport; ///< between ranks of one node
-    /// Drawn at random: what members of the job show to each other. The first eight bytes are the job's number, which
-    /// other jobs may know.
+    /// Drawn at random: what members of the job prove to each other to know. The first eight bytes are the job's
+    /// number, which anybody may know; the other 24 make the secret.
     unsigned char secret[secret_bytes];
     /// The build id of the library that the ranks have loaded (boot/build_id.h), stored by the first of them; 0: no
     /// rank has come yet.

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <cstdio>
@@ -35,6 +36,13 @@ bool write_all(const Descriptor &socket, const void *bytes, std::size_t count) {
 
 bool read_all(const Descriptor &socket, void *bytes, std::size_t count) {
     return count == 0 || recv(socket.get(), bytes, count, MSG_WAITALL) == static_cast<ssize_t>(count);
+}
+
+/// Other users of the host can connect to a name that they guess, or take it when mpiexec has gone.
+bool is_of_same_user(const Descriptor &socket) {
+    ucred peer = {};
+    socklen_t bytes = sizeof peer;
+    return getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 && peer.uid == geteuid();
 }
 
 } // namespace
@@ -77,6 +85,7 @@ Descriptor connect_to_launcher(std::uint32_t number) {
     std::memcpy(name.sun_path + 1, text, digits);
     if (!made || connect(made.get(), reinterpret_cast<sockaddr *>(&name), name_bytes) != 0)
         throw system_error("cannot reach mpiexec");
+    if (!is_of_same_user(made)) throw Error("cannot reach mpiexec: another user has its socket's name");
     return made;
 }
 
@@ -92,8 +101,8 @@ bool send_request(const Descriptor &socket, const ArenaHead &arena, const NewJob
 std::optional<NewJobRequest> receive_request(const Descriptor &socket, const ArenaHead &arena) {
     setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &longest_silence, sizeof longest_silence);
     Head head;
-    if (!read_all(socket, &head, sizeof head) || std::memcmp(head.secret, arena.secret, secret_bytes) != 0 ||
-        head.bytes > longest_request)
+    if (!is_of_same_user(socket) || !read_all(socket, &head, sizeof head) ||
+        std::memcmp(head.secret, arena.secret, secret_bytes) != 0 || head.bytes > longest_request)
         return std::nullopt;
     std::string body(head.bytes, '\0');
     if (!read_all(socket, body.data(), body.size())) return std::nullopt;

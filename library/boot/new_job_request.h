@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// How a rank asks its mpiexec to start a further job. mpiexec listens at a socket in Linux's abstract namespace, whose
-/// number its ranks find in their environment; a request begins with the job's secret. The mpiexec that is started for
+/// number its ranks find in their environment. Only processes of the same user are heard, and their request begins with
+/// the job's secret. The mpiexec that is started for
 /// the new job inherits the rank's connection (environment::report): it writes there why it could not start the job, if
 /// so, and closes it when it ends.
 #pragma once

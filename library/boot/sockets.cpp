@@ -75,6 +75,18 @@ std::string text_of(const NetworkAddress &address) {
     return text;
 }
 
+std::string peer_of(int socket) {
+    SocketAddress peer;
+    peer.bytes = sizeof peer.storage;
+    char text[INET6_ADDRSTRLEN] = "?";
+    if (getpeername(socket, peer.get(), &peer.bytes) != 0) return text;
+    const bool is_six = peer.storage.ss_family == AF_INET6;
+    const void *bytes = is_six ? static_cast<const void *>(&reinterpret_cast<sockaddr_in6 &>(peer.storage).sin6_addr)
+                               : &reinterpret_cast<sockaddr_in &>(peer.storage).sin_addr;
+    inet_ntop(peer.storage.ss_family, bytes, text, sizeof text);
+    return std::string(text) + " port " + std::to_string(port_of(peer));
+}
+
 Descriptor listen_at(const NetworkAddress &address, std::uint16_t &port) {
     Descriptor listener(socket(address.family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     SocketAddress place = socket_address(address, 0);

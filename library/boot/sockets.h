@@ -22,4 +22,7 @@ Descriptor accept_from(const Descriptor &listener);
 /// leaves as soon as possible. An empty Descriptor, with errno set, if the connection is refused.
 Descriptor connect_to(const NetworkAddress &address, std::uint16_t port);
 
+/// "10.0.0.1 port 4711": the other end of a connection.
+std::string peer_of(int socket);
+
 } // namespace volley

@@ -3,6 +3,7 @@
 
 #include "boot/build_id.h"
 #include "boot/error.h"
+#include "boot/key_exchange.h"
 #include "boot/sockets.h"
 #include "collective/internal.h"
 #include "collective/selection.h"
@@ -32,7 +33,7 @@ struct ProcessDescription {
 
 /// All processes of an intercommunicator must take the same steps in a collective operation.
 struct Agreement {
-    std::uint64_t version = 1; ///< of all that is said here
+    std::uint64_t version = 2; ///< of all that is said here
     std::uint64_t library = build_id();
     std::uint64_t algorithms = selection_number();
     std::uint64_t checking = node.settings.checking ? 1 : 0;
@@ -44,7 +45,7 @@ struct Offer {
     Agreement agreement;
     std::int64_t members = 0; ///< 0: this group cannot be connected
     SharedContext context = 0;
-    Secret secret = {};
+    PublicKey key = {};
 };
 
 /// More than any job has.
@@ -97,6 +98,8 @@ int gone() {
 int exchange(Meeting &meeting, const Communicator &comm, const Descriptions &own, Plan &plan, Descriptions &others) {
     Link &link = meeting.link;
     Offer offer, answer;
+    const KeyExchange keys;
+    offer.key = keys.public_key();
     const auto is_deaf = [](const ProcessDescription &member) { return member.port == 0; };
     const bool is_able = std::ranges::none_of(own, is_deaf);
     const auto say = [&] {
@@ -114,7 +117,6 @@ int exchange(Meeting &meeting, const Communicator &comm, const Descriptions &own
         const bool several = comm.local().has_other_jobs() ||
                              std::ranges::any_of(others, [&](auto &other) { return other.name.job != job; });
         offer.context = draw_shared_context(comm.size() + static_cast<int>(others.size()), several);
-        offer.secret = random_secret();
     };
     if (meeting.accepts) {
         if (!hear()) return gone();
@@ -134,7 +136,7 @@ int exchange(Meeting &meeting, const Communicator &comm, const Descriptions &own
             return fail(MPI_ERR_GROUP, "rank %d of a job is in both groups that are to be connected", other.name.rank);
     const Offer &drawn = meeting.accepts ? offer : answer;
     plan.others = answer.members;
-    plan.secret = drawn.secret;
+    if (!keys.agree(answer.key, meeting.accepts, plan.secret)) return refuse("the other side's key is none");
     plan.allocated = {drawn.context, draw_shared_context(comm.local()), draw_area(comm.local())};
     return plan.allocated.context == 0 || plan.allocated.local_context == 0 ? no_context() : MPI_SUCCESS;
 }

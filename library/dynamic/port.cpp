@@ -22,14 +22,10 @@ namespace {
 constexpr std::string_view scheme = "volley";
 constexpr char separator = '|';
 constexpr std::uint64_t longest_silence_ns = 5'000'000'000;
-constexpr std::size_t most_candidates = 64;
+constexpr std::ptrdiff_t most_candidates = 64; ///< that have proved nothing
 
-/// The first that is said to a port.
-struct Knock {
-    std::uint64_t magic = 0x54524f50'4c4f5600; ///< "VOLPORT"
-    std::uint64_t version = 1;
-    Secret secret = {};
-};
+/// "VOLPORT", version 2.
+constexpr HandshakeEnds ends = {.protocol = 0x0254'524f'504c'4f56};
 
 constexpr std::string_view digits = "0123456789abcdef";
 
@@ -88,37 +84,31 @@ Port::Port(const NetworkAddress &address) {
 void Port::take_connections() {
     while (Descriptor made = accept_from(listener_)) {
         // Who knows the secret says so at once, so the oldest of too many does not.
-        if (candidates_.size() == most_candidates) candidates_.erase(candidates_.begin());
-        candidates_.push_back({.socket = std::move(made), .since_ns = clock_ns()});
+        if (std::ranges::count(candidates_, false, &Candidate::is_proven) == most_candidates)
+            candidates_.erase(std::ranges::find(candidates_, false, &Candidate::is_proven));
+        candidates_.push_back({.socket = ResponderSocket(std::move(made)), .since_ns = clock_ns()});
     }
 }
 
-/// False if the candidate has gone, or says something else.
+/// False if the candidate has gone, or does not know the secret.
 bool Port::hear(Candidate &candidate) {
-    unsigned char bytes[sizeof(Knock)];
-    const std::size_t wanted = sizeof(Knock) - candidate.shown.size();
-    if (wanted == 0) return true;
-    const ssize_t got = recv(candidate.socket.get(), bytes, wanted, MSG_DONTWAIT);
-    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return clock_ns() - candidate.since_ns < longest_silence_ns;
-    if (got <= 0) return false;
-    candidate.shown.insert(candidate.shown.end(), bytes, bytes + got);
-    if (candidate.shown.size() < sizeof(Knock)) return true;
-    Knock shown;
-    std::memcpy(&shown, candidate.shown.data(), sizeof shown);
-    unsigned differences = 0; // compared in the same time wherever the first difference is
-    for (std::size_t i = 0; i < secret_bytes; i++)
-        differences |= static_cast<unsigned>(shown.secret[i] ^ name_.secret[i]);
-    return shown.magic == Knock{}.magic && shown.version == Knock{}.version && differences == 0;
+    if (candidate.is_proven) return true;
+    const HandshakeState state = candidate.socket.advance([&](const Introduction &introduction) {
+        const bool is_meant = introduction.ends == ends && are_equal(introduction.secret, name_of(name_.secret));
+        return is_meant ? std::optional(name_.secret) : std::nullopt;
+    });
+    candidate.is_proven = state == HandshakeState::proven;
+    return candidate.is_proven ||
+           (state == HandshakeState::going_on && clock_ns() - candidate.since_ns < longest_silence_ns);
 }
 
-/// The first candidate that has shown the secret.
+/// The first candidate that has proved to know the secret.
 Descriptor Port::choose() {
     std::erase_if(candidates_, [&](Candidate &candidate) { return !hear(candidate); });
-    auto chosen =
-        std::ranges::find_if(candidates_, [](const Candidate &one) { return one.shown.size() == sizeof(Knock); });
+    auto chosen = std::ranges::find(candidates_, true, &Candidate::is_proven);
     if (chosen == candidates_.end()) return {};
     chosen->watch.reset();
-    Descriptor socket = std::move(chosen->socket);
+    Descriptor socket = chosen->socket.take();
     candidates_.erase(chosen);
     return socket;
 }
@@ -132,7 +122,7 @@ Descriptor Port::accept(const std::function<bool()> &is_over, int descriptor) {
         take_connections();
         chosen = choose();
         for (Candidate &candidate : candidates_)
-            if (!candidate.watch) candidate.watch = std::make_unique<Watch>(candidate.socket.get());
+            if (!candidate.watch) candidate.watch = std::make_unique<Watch>(candidate.socket.descriptor());
         return chosen || (is_over && is_over());
     });
     for (Candidate &candidate : candidates_) candidate.watch.reset();
@@ -142,10 +132,15 @@ Descriptor Port::accept(const std::function<bool()> &is_over, int descriptor) {
 Descriptor connect_to_port(const PortName &name) {
     Descriptor socket = connect_to(name.address, name.port);
     if (!socket) return socket;
-    Knock knock;
-    knock.secret = name.secret;
+    const Initiator initiator(name.secret, ends);
     Link link(socket.get());
-    if (!link.write(&knock, sizeof knock)) socket.reset();
+    Answer answer;
+    const bool is_answered =
+        link.write(&initiator.introduction(), sizeof(Introduction)) && link.read(&answer, sizeof answer);
+    const auto proof = is_answered ? initiator.prove(answer) : std::nullopt;
+    if (proof && link.write(&*proof, sizeof *proof)) return socket;
+    socket.reset();
+    errno = EKEYREJECTED;
     return socket;
 }
 

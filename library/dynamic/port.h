@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Ports: where a process waits for those of another job. A port's name, which the user passes on, has an address and
-/// a secret. Whoever connects shows the secret first; who does not, or says nothing for some seconds, is disconnected
-/// without an answer.
+/// a secret. Whoever connects proves first that he knows the secret, as the port does (boot/handshake.h); who does not,
+/// or says nothing for some seconds, is disconnected.
 #pragma once
 
 #include "boot/descriptor.h"
+#include "boot/handshake_socket.h"
 #include "boot/job.h"
 #include "dynamic/link.h"
 #include "transport/process.h"
@@ -46,9 +47,9 @@ class Port {
 
   private:
     struct Candidate {
-        Descriptor socket;
+        ResponderSocket socket;
         std::uint64_t since_ns;
-        std::vector<unsigned char> shown = {};
+        bool is_proven = false;
         std::unique_ptr<Watch> watch = {}; ///< while somebody waits for it
     };
     void take_connections();
@@ -60,7 +61,8 @@ class Port {
     std::vector<Candidate> candidates_;
 };
 
-/// Connects to a port and shows its secret; an empty Descriptor, with errno set, if nobody listens there.
+/// Connects to a port, and waits until it is accepted there. An empty Descriptor, with errno set, if nobody listens
+/// there, or somebody who does not know the secret (EKEYREJECTED).
 Descriptor connect_to_port(const PortName &name);
 
 } // namespace volley

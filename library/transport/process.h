@@ -11,7 +11,6 @@
 
 #include "boot/job.h"
 
-#include <array>
 #include <compare>
 #include <cstdint>
 #include <vector>
@@ -37,15 +36,13 @@ struct Process {
     Transport transport = Transport::shm; ///< carries the messages to it
 };
 
-using Secret = std::array<unsigned char, secret_bytes>;
-
 /// How a process of another job is reached, and recognised.
 struct Contact {
     NetworkAddress address = {};
     std::uint16_t port = 0;
     std::int32_t node = 0; ///< its number in that job
-    /// What the two show to each other. Each connection between their jobs adds one; a process shows the last, and
-    /// accepts all, since what the other has written may be on its way.
+    /// What the two prove to know. Each connection between their jobs adds one; a process that connects uses the last,
+    /// and accepts all, since the other may be connecting already.
     std::vector<Secret> secrets = {};
     int references = 0; ///< groups that have the process
 };

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <ctime>
 #include <string>
+#include <utility>
 
 namespace volley {
 namespace {
@@ -41,6 +42,7 @@ bool Connection::frame(const wire::FrameHeader &header, unsigned char *payload) 
 
 void Connection::use(Descriptor socket) {
     socket_ = std::move(socket);
+    is_pending_ = false;
     if (!descriptors.add(socket_.get(), EPOLLIN, key_)) fail(std::strerror(errno));
     flush();
 }
@@ -118,12 +120,12 @@ void Connection::watch(bool writable) {
 
 bool Connection::is_acknowledged() const {
     int bytes = 0;
-    return peer_leaves_ || !socket_ || ioctl(socket_.get(), SIOCOUTQ, &bytes) != 0 || bytes == 0;
+    return !is_pending_ && (peer_leaves_ || !socket_ || ioctl(socket_.get(), SIOCOUTQ, &bytes) != 0 || bytes == 0);
 }
 
 void Connection::say_leaving() {
     // A sender's connection whose receiver never accepted one has nothing to say, and nobody to say it to.
-    if (!socket_ || is_lost_ || is_ending_) return;
+    if ((!socket_ && !is_pending_) || is_lost_ || is_ending_) return;
     writer_.add({.kind = wire::FrameKind::leaving});
     flush();
 }
@@ -143,9 +145,10 @@ bool Connection::has_failed() const {
     return is_needed() || is_connected || !reader_.is_between_frames();
 }
 
-void Connection::give_up(const char *reason) {
+void Connection::give_up(std::string reason) {
     is_lost_ = true;
-    why_lost_ = reason;
+    is_pending_ = false;
+    why_lost_ = std::move(reason);
 }
 
 /// What the peer has sent before it left is still there to be read.
@@ -155,7 +158,7 @@ void Connection::write_failed() {
         while (socket_ && receive()) {}
 }
 
-void Connection::lost(const char *reason) {
+void Connection::lost(const std::string &reason) {
     is_lost_ = true;
     if (has_failed()) fail(reason);
     descriptors.remove(socket_.get()); // closing is not enough if a child of fork has it, too
@@ -163,7 +166,7 @@ void Connection::lost(const char *reason) {
     writer_ = {};
 }
 
-void Connection::fail(const char *reason) const {
+void Connection::fail(const std::string &reason) const {
     if (processes.is_of_other_job(peer_)) {
         std::string text = "rank " + std::to_string(processes[peer_].name.rank) +
                            " of a job that this one is connected to is gone (" + reason +

@@ -8,12 +8,15 @@
 #pragma once
 
 #include "boot/descriptor.h"
+#include "boot/handshake_socket.h"
 #include "transport/message.h"
 #include "transport/tcp/frames.h"
 #include "transport/tcp/grants.h"
 
 #include <cstdint>
 #include <deque>
+#include <memory>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -38,7 +41,7 @@ class Connection : protected FrameHandler {
 
     /// The kernel has taken everything that was to be written, or the other end is gone.
     bool is_written() const {
-        return writer_.is_empty();
+        return writer_.is_empty() && !is_pending_;
     }
     /// The kernel at the other end has received all that was written.
     bool is_acknowledged() const;
@@ -62,7 +65,11 @@ class Connection : protected FrameHandler {
     /// Takes the socket into use: it is watched and written to from now on.
     void use(Descriptor socket);
     /// There is no connection, for this reason. The first message that wants it ends the job.
-    void give_up(const char *reason);
+    void give_up(std::string reason);
+    /// There will be a connection: what is said is kept until then.
+    void expect() {
+        is_pending_ = true;
+    }
     /// Writes as much as the kernel takes.
     bool flush();
 
@@ -83,9 +90,10 @@ class Connection : protected FrameHandler {
     /// Precondition: the other process is of this job.
     const RankRecord &record_of_peer() const;
 
-    [[noreturn]] void fail(const char *reason) const;
+    [[noreturn]] void fail(const std::string &reason) const;
 
     const ProcessIndex peer_;
+    std::uint64_t key_; ///< by which its socket is watched
     FrameWriter writer_;
 
   private:
@@ -94,13 +102,13 @@ class Connection : protected FrameHandler {
     void write_failed();
     void watch(bool writable);
     bool has_failed() const;
-    void lost(const char *reason);
+    void lost(const std::string &reason);
 
-    std::uint64_t key_;
     Descriptor socket_;
+    bool is_pending_ = false;
     bool is_ending_ = false;
     bool is_lost_ = false;
-    const char *why_lost_ = "it was closed before";
+    std::string why_lost_ = "it was closed before";
     bool peer_leaves_ = false;
     bool reading_ = false; ///< what has been read is being handled
     bool watches_writable_ = false;
@@ -114,6 +122,8 @@ class Outgoing final : public Connection {
     Outgoing(ProcessIndex receiver, std::uint64_t key);
     /// Connects if the receiver already accepts connections. False if it does not.
     bool connect();
+    /// Goes on with the handshake if that is under way; otherwise as Connection::serve().
+    bool serve();
 
     /// Sends the message at once, or announces it.
     void start(Send &send);
@@ -147,10 +157,15 @@ class Outgoing final : public Connection {
     void payload_written() override;
     bool is_needed() const override;
     std::pair<ProcessIndex, ProcessIndex> ends() const override;
+    void introduce(Descriptor socket);
+    bool shake_hands();
+    void try_again(int reason);
     bool pulled(const wire::FrameHeader &header);
     bool write(const Stream &stream);
 
-    bool has_started_ = false; ///< a message, so that it matters if the receiver is gone
+    std::unique_ptr<InitiatorSocket> handshake_; ///< while it is under way
+    int attempts_ = 0;                           ///< to connect
+    bool has_started_ = false;                   ///< a message, so that it matters if the receiver is gone
     std::uint64_t last_id_ = 0;
     std::uint64_t unreceived_ = 0; ///< cost of the eager messages that have not been received yet
     std::unordered_map<std::uint64_t, Send *> announced_;

@@ -5,16 +5,21 @@
 #include "transport/node.h"
 #include "transport/tcp/connection.h"
 #include "transport/tcp/tcp.h"
+#include "wait/descriptors.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace volley {
 namespace {
 
 /// Data that does not lie in one block is packed so many bytes at a time.
 constexpr Count packed_at_once = 256 << 10;
+
+/// An attempt fails for a reason that passes, or the receiver is gone, which the next one finds out.
+constexpr int most_attempts = 16;
 
 std::uint64_t eager_limit() {
     return std::min<std::uint64_t>(node.settings.eager_limit.value_or(wire::largest_eager), wire::largest_eager);
@@ -39,14 +44,7 @@ Secret secret_of(ProcessIndex receiver) {
 
 } // namespace
 
-Outgoing::Outgoing(ProcessIndex receiver, std::uint64_t key) : Connection(receiver, key) {
-    const wire::Hello hello = {.magic = wire::magic,
-                               .version = wire::version,
-                               .rank = static_cast<std::uint32_t>(node.rank),
-                               .job = job_number(*node.arena),
-                               .secret = secret_of(receiver)};
-    writer_.add_bytes(&hello, sizeof hello);
-}
+Outgoing::Outgoing(ProcessIndex receiver, std::uint64_t key) : Connection(receiver, key) {}
 
 bool Outgoing::connect() {
     NetworkAddress address;
@@ -61,10 +59,60 @@ bool Outgoing::connect() {
     }
     Descriptor socket = connect_to(address, static_cast<std::uint16_t>(port));
     if (socket)
-        use(std::move(socket));
+        introduce(std::move(socket));
     else
         give_up(std::strerror(errno));
     return true;
+}
+
+void Outgoing::introduce(Descriptor socket) {
+    const ProcessName &own = processes[node.rank].name, &receiver = processes[peer_].name;
+    const HandshakeEnds ends = {.protocol = wire::protocol,
+                                .from_job = own.job,
+                                .to_job = receiver.job,
+                                .from_rank = own.rank,
+                                .to_rank = receiver.rank};
+    handshake_ = std::make_unique<InitiatorSocket>(std::move(socket), secret_of(peer_), ends);
+    expect();
+    if (!descriptors.add(handshake_->descriptor(), EPOLLIN | EPOLLOUT, key_)) fail(std::strerror(errno));
+    shake_hands();
+}
+
+bool Outgoing::serve() {
+    return handshake_ ? shake_hands() : Connection::serve();
+}
+
+/// True if the connection is there, or will never be.
+bool Outgoing::shake_hands() {
+    const HandshakeState state = handshake_->advance();
+    const int reason = errno;
+    if (state == HandshakeState::going_on) {
+        descriptors.change(handshake_->descriptor(), handshake_->is_connecting() ? EPOLLIN | EPOLLOUT : EPOLLIN, key_);
+        return false;
+    }
+    descriptors.remove(handshake_->descriptor());
+    Descriptor socket = std::exchange(handshake_, nullptr)->take();
+    if (state == HandshakeState::proven) {
+        use(std::move(socket));
+    } else if (state == HandshakeState::closed) {
+        socket.reset();
+        try_again(reason);
+    } else {
+        give_up(peer_of(socket.get()) + " takes connections there, but does not know the secret of this job");
+        flush();
+    }
+    return !handshake_;
+}
+
+/// A receiver closes a connection if it hears nothing of it for some seconds, which this rank may have spent outside
+/// MPI, or if it has too many that have proved nothing.
+void Outgoing::try_again(int reason) {
+    const bool was_closed = reason == 0 || reason == ECONNRESET || reason == EPIPE;
+    if (!was_closed || ++attempts_ == most_attempts)
+        give_up(was_closed ? "it was closed before the other end had said who it is" : std::strerror(reason));
+    else
+        connect();
+    flush();
 }
 
 void Outgoing::start(Send &send) {

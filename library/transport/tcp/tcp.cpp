@@ -13,14 +13,17 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <utility>
 
 namespace volley {
 namespace {
 
-constexpr std::size_t most_strangers = 64;
+constexpr std::size_t most_silent = 64;
+constexpr int most_reported = 8;
 constexpr std::uint64_t longest_silence_ns = 5'000'000'000;
 /// At most so many connections are accepted in a row, so that they do not keep the rank from its messages.
 constexpr int most_accepted = 16;
@@ -47,21 +50,25 @@ std::uint64_t key_of(Ready kind, int number) {
     return static_cast<std::uint64_t>(kind) << 32 | static_cast<std::uint32_t>(number);
 }
 
-/// Compares in the same time wherever the first difference is.
-bool are_equal(const Secret &shown, const unsigned char *secret) {
-    unsigned differences = 0;
-    for (std::size_t i = 0; i < secret_bytes; i++) differences |= static_cast<unsigned>(shown[i] ^ secret[i]);
-    return differences == 0;
+/// The process that introduces itself so; -1 if this process knows none that would.
+ProcessIndex sender_of(const HandshakeEnds &ends) {
+    const ProcessName &own = processes[node.rank].name;
+    if (ends.protocol != wire::protocol || ends.to_job != own.job || ends.to_rank != own.rank) return -1;
+    const ProcessIndex sender = processes.find({.job = ends.from_job, .rank = ends.from_rank});
+    return sender >= 0 && processes[sender].transport == Transport::tcp ? sender : -1;
 }
 
-/// The process that says so of itself; -1 if it does not know the secret.
-ProcessIndex sender_of(const wire::Hello &hello) {
-    ProcessIndex sender = processes.find({.job = hello.job, .rank = static_cast<std::int32_t>(hello.rank)});
-    if (sender < 0) return -1;
-    if (!processes.is_of_other_job(sender)) return are_equal(hello.secret, node.arena->secret) ? sender : -1;
-    const std::vector<Secret> &secrets = processes.contact(sender).secrets;
-    auto is_shown = [&](const Secret &secret) { return are_equal(hello.secret, secret.data()); };
-    return std::ranges::any_of(secrets, is_shown) ? sender : -1;
+std::optional<Secret> secret_for(const Introduction &introduction) {
+    const ProcessIndex sender = sender_of(introduction.ends);
+    if (sender < 0) return std::nullopt;
+    std::vector<Secret> secrets(1);
+    if (processes.is_of_other_job(sender))
+        secrets = processes.contact(sender).secrets;
+    else
+        std::ranges::copy(node.arena->secret, secrets.front().begin());
+    const auto is_meant = [&](const Secret &secret) { return are_equal(name_of(secret), introduction.secret); };
+    const auto found = std::ranges::find_if(secrets, is_meant);
+    return found == secrets.end() ? std::nullopt : std::optional(*found);
 }
 
 } // namespace
@@ -234,58 +241,82 @@ bool Tcp::accept(const Descriptor &listener) {
         if (!made) {
             if (errno != EMFILE && errno != ENFILE && errno != ENOMEM && errno != ENOBUFS) return moved;
             std::string text = std::string("cannot take a TCP connection of another rank: ") + std::strerror(errno);
-            abort_job_for(text.c_str());
+            if (strangers_.empty()) abort_job_for(text.c_str());
+            close(strangers_.begin());
+            continue;
         }
-        // Ranks say who they are at once, so the oldest of too many strangers is not a rank.
-        if (strangers_.size() == most_strangers) close(strangers_.begin());
+        make_room_for_stranger();
         const int descriptor = made.get();
         if (!descriptors.add(descriptor, EPOLLIN, key_of(Ready::stranger, descriptor))) continue;
-        strangers_.push_back({.socket = std::move(made), .since_ns = clock_ns()});
+        strangers_.push_back({.socket = ResponderSocket(std::move(made)), .since_ns = clock_ns()});
         moved |= hear(descriptor);
     }
     return moved;
 }
 
-/// Reads what a stranger says. True if the stranger turns out to be a rank.
+/// Ranks say who they are at once, so the oldest of too many that are silent is not a rank. Of those that have said
+/// who they are there are more only if somebody repeats what ranks have said.
+void Tcp::make_room_for_stranger() {
+    const auto is_silent = [](const Stranger &one) { return !one.socket.is_answered(); };
+    const auto silent = static_cast<std::size_t>(std::ranges::count_if(strangers_, is_silent));
+    if (silent == most_silent) close(std::ranges::find_if(strangers_, is_silent));
+    const std::size_t most_answered = most_silent + 2 * static_cast<std::size_t>(processes.size());
+    if (strangers_.size() - silent > most_answered) close(std::ranges::find_if_not(strangers_, is_silent));
+}
+
+/// Goes on with a stranger's handshake. True if the stranger turns out to be a rank.
 bool Tcp::hear(int descriptor) {
-    auto found = std::ranges::find_if(strangers_, [&](const Stranger &one) { return one.socket.get() == descriptor; });
+    const auto is_it = [&](const Stranger &one) { return one.socket.descriptor() == descriptor; };
+    auto found = std::ranges::find_if(strangers_, is_it);
     if (found == strangers_.end()) return false;
-    Stranger &stranger = *found;
-    ssize_t got = recv(descriptor, stranger.hello + stranger.got, sizeof stranger.hello - stranger.got, 0);
-    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
-    stranger.got += got > 0 ? static_cast<std::size_t>(got) : 0;
-    if (got > 0 && stranger.got < sizeof stranger.hello) return false;
-    bool known = got > 0 && greet(stranger);
+    const HandshakeState state = found->socket.advance(secret_for);
+    if (state == HandshakeState::going_on) return false;
+    if (state == HandshakeState::refused) report(*found, "it does not know the secret of this job");
+    const bool known = state == HandshakeState::proven && greet(*found);
     close(found);
     return known;
 }
 
-/// Makes a stranger's connection an Incoming. False if the stranger is not a rank that sends to this one by TCP, or
-/// already has a connection.
+/// Makes a stranger's connection an Incoming. False if this process has been forgotten meanwhile, or is connected
+/// already.
 bool Tcp::greet(Stranger &stranger) {
-    wire::Hello hello;
-    std::memcpy(&hello, stranger.hello, sizeof hello);
-    if (hello.magic != wire::magic || hello.version != wire::version || hello.rank > INT32_MAX) return false;
-    ProcessIndex sender = sender_of(hello);
-    if (sender < 0 || processes[sender].transport != Transport::tcp) return false;
+    const ProcessIndex sender = sender_of(stranger.socket.ends());
+    if (sender < 0) return false;
     auto &connection = place_for(sender, incoming_);
     // A process of another job that had been forgotten there, and is known again, ends its earlier connection first.
     if (connection && processes.is_of_other_job(sender)) take_end(connection);
-    if (connection) return false;
-    descriptors.remove(stranger.socket.get());
-    connection = std::make_unique<Incoming>(sender, key_of(Ready::incoming, sender), std::move(stranger.socket));
+    if (connection) {
+        report(stranger, "the rank is connected already");
+        return false;
+    }
+    descriptors.remove(stranger.socket.descriptor());
+    connection = std::make_unique<Incoming>(sender, key_of(Ready::incoming, sender), stranger.socket.take());
     connection->serve();
     return true;
 }
 
 void Tcp::close_silent() {
-    std::uint64_t now = clock_ns();
-    while (!strangers_.empty() && now - strangers_.front().since_ns > longest_silence_ns) close(strangers_.begin());
+    const std::uint64_t now = clock_ns();
+    const auto is_late = [&](const Stranger &one) {
+        return !one.socket.is_answered() && now - one.since_ns > longest_silence_ns;
+    };
+    for (auto late = std::ranges::find_if(strangers_, is_late); late != strangers_.end();
+         late = std::ranges::find_if(strangers_, is_late))
+        close(late);
 }
 
 void Tcp::close(std::vector<Stranger>::iterator stranger) {
-    if (stranger->socket) descriptors.remove(stranger->socket.get()); // else it is a connection now
+    // It has no socket if it is a connection now.
+    if (const int descriptor = stranger->socket.descriptor(); descriptor >= 0) descriptors.remove(descriptor);
     strangers_.erase(stranger);
+}
+
+/// Says why a stranger is refused: somebody may have taken a wrong turn, or tries to come in.
+void Tcp::report(const Stranger &stranger, const char *what) {
+    if (reported_++ >= most_reported) return;
+    std::fprintf(stderr, "Volley: rank %d has closed a connection from %s: %s%s\n", node.rank,
+                 peer_of(stranger.socket.descriptor()).c_str(), what,
+                 reported_ == most_reported ? " (further ones are not reported)" : "");
 }
 
 /// The other end has ended this connection, and has made another; what it wrote before may still be on its way.

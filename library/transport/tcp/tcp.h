@@ -2,14 +2,16 @@
 /// Messages by TCP. Every rank accepts connections at a port that its record names, at an address that the record of
 /// its node names. It connects to each rank it sends to, with its first message to that rank (connection.h).
 ///
-/// Anybody who reaches that address can connect to the port. A peer that does not begin by showing the job's secret, or
-/// does not do so within some seconds, is disconnected without an answer. Only a few connections at a time may be
-/// without the secret.
+/// Anybody who reaches that address can connect to the port. A connection begins with a handshake (boot/handshake.h),
+/// and nothing else is read before it is done. Whoever says something else is disconnected at once, whoever says
+/// nothing after some seconds; only a few may be silent at a time. A rank that has introduced itself may take its time:
+/// it may be computing.
 ///
 /// Messages of one sender arrive in the order in which they were sent. Memory for what arrives before its receive is
 /// bounded: what exceeds a sender's credit waits at the sender.
 #pragma once
 
+#include "boot/handshake_socket.h"
 #include "boot/sockets.h"
 #include "layout/copy.h"
 #include "transport/tcp/connection.h"
@@ -77,12 +79,12 @@ class Tcp {
     Tcp();
 
   private:
-    /// A peer that has connected but has not said who it is.
+    friend struct TcpFuzz; // tests/library/fuzz
+
+    /// A peer that has connected but has not proved who it is.
     struct Stranger {
-        Descriptor socket;
+        ResponderSocket socket;
         std::uint64_t since_ns;
-        std::size_t got = 0;
-        unsigned char hello[sizeof(wire::Hello)] = {};
     };
 
     /// A further socket where processes of other jobs connect.
@@ -103,14 +105,17 @@ class Tcp {
     bool accept(const Descriptor &listener);
     bool hear(int descriptor);
     bool greet(Stranger &stranger);
+    void make_room_for_stranger();
     void close_silent();
     void close(std::vector<Stranger>::iterator stranger);
+    void report(const Stranger &stranger, const char *what);
 
     Descriptor listener_;
     std::vector<std::unique_ptr<Outgoing>> outgoing_; ///< indexed by receiver
     std::vector<std::unique_ptr<Incoming>> incoming_; ///< indexed by sender
     std::vector<ProcessIndex> waiting_;               ///< receivers that do not accept connections yet
     std::vector<Stranger> strangers_;                 ///< in the order in which they came
+    int reported_ = 0;                                ///< strangers that were refused
     std::vector<Listener> listeners_;                 ///< for other jobs
     std::vector<ProcessIndex> parting_;               ///< of other jobs
     std::unordered_map<std::uint32_t, std::unique_ptr<Outgoing>> ending_; ///< by a number

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The protocol of a TCP connection between two ranks.
 ///
-/// A connection belongs to one sender and one receiver of messages; the sender makes it. The sender's first bytes are a
-/// Hello. Frames follow, each a FrameHeader and, for some kinds, a payload of `bytes` bytes. The sender sends:
+/// A connection belongs to one sender and one receiver of messages; the sender makes it. First the two prove to each
+/// other that they know the job's secret or, between jobs, that of their connection (boot/handshake.h). Frames follow,
+/// each a FrameHeader and, for some kinds, a payload of `bytes` bytes. The sender sends:
 ///
 ///     eager     a message, whole: its payload follows
 ///     request   a message is announced that has `bytes` bytes; `id` is its number from here on, never used again
@@ -36,16 +37,8 @@
 
 namespace volley::wire {
 
-inline constexpr std::uint64_t magic = 0x5043'5459'454c'4c4f; ///< "OLLEYTCP", as bytes
-inline constexpr std::uint32_t version = 3;
-
-struct Hello {
-    std::uint64_t magic;
-    std::uint32_t version;
-    std::uint32_t rank; ///< the sender's in its job
-    std::uint64_t job;  ///< the number of that (boot/job.h)
-    Secret secret;      ///< of the job or, between jobs, of their connection
-};
+/// "VOLTCP", version 4: what a handshake is for (HandshakeEnds).
+inline constexpr std::uint64_t protocol = 0x0450'4354'4c4f'5600;
 
 enum class FrameKind : std::uint32_t {
     eager = 1,
@@ -69,7 +62,7 @@ struct FrameHeader {
     std::uint64_t name = 0; ///< of the context; 0: it has none
 };
 
-static_assert(sizeof(Hello) == 56 && sizeof(FrameHeader) == 40);
+static_assert(sizeof(FrameHeader) == 40);
 
 /// The longest message that is sent eagerly, and the longest payload of a data frame.
 inline constexpr std::uint64_t largest_eager = 16384;

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// By TCP only: others connect to the ports where ranks take connections while these exchange messages. Some say
-/// nothing, some talk nonsense, some claim to be a rank with a secret that is wrong, or with half of what it takes.
-/// All messages arrive, and whoever talks is closed without an answer.
+/// strangers N: by TCP only, others connect to the ports where ranks take connections while these exchange messages. N
+/// at each port say nothing, some talk nonsense, some begin as ranks do (boot/handshake.h), but belong to no job, or
+/// say half of it. All messages arrive, and whoever talks is closed without an answer.
 #include <mpi.h>
 
 #include <arpa/inet.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -18,8 +20,8 @@
 namespace {
 
 constexpr int messages = 300;
-constexpr int silent_for_each = 100;
-constexpr int most_kept = 64; ///< of those who say nothing
+constexpr int most_kept = 64;       ///< of those who say nothing
+constexpr rlim_t descriptors = 200; ///< that a rank has, if it is not the one that connects
 constexpr int patience_ms = 10000;
 
 [[noreturn]] void end(const char *what) {
@@ -54,15 +56,20 @@ int connected(int port) {
     return made;
 }
 
-/// What the library's ranks say first (transport/tcp/wire.h), with a secret nobody has.
-std::string false_hello(std::uint32_t rank) {
-    const std::uint64_t magic = 0x5043'5459'454c'4c4f;
-    const std::uint32_t version = 1;
-    std::string hello(56, 'x');
-    std::memcpy(hello.data(), &magic, sizeof magic);
-    std::memcpy(hello.data() + 8, &version, sizeof version);
-    std::memcpy(hello.data() + 12, &rank, sizeof rank);
-    return hello;
+/// As a rank begins, of a job that nobody knows.
+std::string false_introduction() {
+    const std::uint64_t magic = 0x0159'454c'4c4f'5600, protocol = 0x0450'4354'4c4f'5600;
+    std::string introduction(88, 'x');
+    std::memcpy(introduction.data(), &magic, sizeof magic);
+    std::memcpy(introduction.data() + sizeof magic, &protocol, sizeof protocol);
+    return introduction;
+}
+
+void limit_descriptors(bool connects) {
+    rlimit limit;
+    getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = connects ? limit.rlim_max : descriptors;
+    setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 /// Messages of all lengths to the next rank in the ring, and back.
@@ -93,18 +100,22 @@ bool is_closed(int stranger, int rank) {
 
 int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
-    int rank, ranks;
+    const int silent_for_each = argc > 1 ? std::atoi(argv[1]) : 0;
+    int rank, ranks, flag;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     std::vector<int> ports(static_cast<std::size_t>(ranks)), silent, loud;
     int port = own_port();
+    limit_descriptors(rank == 0);
     MPI_Gather(&port, 1, MPI_INT, ports.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
     if (rank == 0) {
         const std::vector<std::string> words = {"GET / HTTP/1.1\r\nHost: localhost\r\nAccept: everything\r\n\r\n",
-                                                std::string(100000, '\0'), false_hello(0), false_hello(1),
-                                                false_hello(4000000000U)};
+                                                std::string(100000, '\0'), false_introduction()};
         for (int to : ports) {
-            for (int i = 0; i < silent_for_each; i++) silent.push_back(connected(to));
+            for (int i = 0; i < silent_for_each; i++) {
+                silent.push_back(connected(to));
+                MPI_Iprobe(rank, 0, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE); // its own port is among them
+            }
             for (const std::string &word : words) {
                 loud.push_back(connected(to));
                 if (send(loud.back(), word.data(), word.size(), MSG_NOSIGNAL) < 0) end("cannot talk");

@@ -18,7 +18,14 @@ SHELL_SIGNAL_BASE = 128
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_strangers_are_shrugged_off(ranks: int, mpi_program: MpiProgram, mpirun: MpiRun) -> None:
     """Whoever connects to a rank's port without the job's secret is closed, and disturbs nobody."""
-    mpirun(*TCP, "-n", ranks, mpi_program(FOLDER / "strangers.cpp"))
+    outcome = mpirun(*TCP, "-n", ranks, mpi_program(FOLDER / "strangers.cpp"), 100)
+    for rank in range(ranks):
+        assert f"Volley: rank {rank} has closed a connection from 127.0.0.1 port " in outcome.stderr
+
+
+def test_ten_thousand_that_say_nothing_take_no_descriptors(mpi_program: MpiProgram, mpirun: MpiRun) -> None:
+    """The ranks they connect to have 200, and send each other messages meanwhile."""
+    mpirun(*TCP, "-n", 2, mpi_program(FOLDER / "strangers.cpp"), 5_000)
 
 
 def test_a_connection_that_breaks_ends_the_job(mpi_program: MpiProgram, mpirun: MpiRun) -> None:

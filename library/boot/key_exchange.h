@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// How two processes agree on a secret through a socket that others may listen to (X25519, libsodium's crypto_kx).
+/// Whoever can change what goes through the socket can take the other's part: a handshake comes first where there is a
+/// secret for one (boot/handshake.h).
+#pragma once
+
+#include "boot/job.h"
+
+#include <array>
+#include <cstddef>
+
+namespace volley {
+
+using PublicKey = std::array<unsigned char, 32>;
+
+class KeyExchange {
+  public:
+    /// Draws a pair of keys. Throws Error if the system has no random bytes.
+    KeyExchange();
+    /// What the other side is told.
+    [[nodiscard]] const PublicKey &public_key() const {
+        return public_;
+    }
+    /// The same at both sides, of which one accepts. False if the other's key is none.
+    [[nodiscard]] bool agree(const PublicKey &other, bool accepts, Secret &secret) const;
+
+  private:
+    PublicKey public_;
+    std::array<unsigned char, 32> private_;
+};
+
+} // namespace volley

@@ -36,6 +36,8 @@ TSAN_OPTIONS=halt_on_error=1 run_tests $messages tests/library/threads -k "proce
 install_sanitized address address,undefined -DVOLLEY_TESTS=ON
 # The library keeps its pools for ever; a program may ask for more memory than there is.
 export ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1
-ctest --test-dir build/sanitized-address --output-on-failure --parallel 2
+ctest --test-dir build/sanitized-address --output-on-failure --parallel 2 --exclude-regex Fuzz
+# Random input for what comes from the network, some 20 seconds of it.
+VOLLEY_TEST_SECONDS=6 build/sanitized-address/library/fuzz_connections --gtest_brief=1
 run_tests $messages tests/library/limits -k "process and not threads"
 run_tests tests/library/point_to_point tests/library/limits -k "by_tcp or counts and tcp or test_tcp"

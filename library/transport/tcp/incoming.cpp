@@ -31,6 +31,7 @@ bool Incoming::take_frame(const wire::FrameHeader &header, unsigned char *payloa
     // A process may not know all members of a communicator of several jobs yet.
     if (header.source < 0 || (header.name == 0 && header.source >= processes.size())) return false;
     if (!is_eager && header.id != ++last_id_) return false;
+    if (is_eager && arrived_ + wire::eager_cost(header.bytes) > wire::eager_credit) return false;
     std::uint32_t context = header.context;
     if (header.name != 0) {
         context = context_of_name(header.name);

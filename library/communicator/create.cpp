@@ -123,8 +123,7 @@ int color_of_type(const Communicator &comm, int split_type, const Info *info, in
 }
 
 /// The communicator of a group of which only the members call; the first member draws.
-int make_of_group(Group &group, const std::string &key, Communicator *&made) {
-    if (int code = check_one_job(group.processes()); code != MPI_SUCCESS) return code;
+int make_of_group(Group &group, const BootstrapChannel &channel, Communicator *&made) {
     std::vector<std::int32_t> words;
     if (group.rank() == 0) {
         AllocatedContext drawn;
@@ -132,8 +131,7 @@ int make_of_group(Group &group, const std::string &key, Communicator *&made) {
         if (drawn.context != 0) drawn.area = draw_area(group);
         words = to_words(drawn);
     }
-    if (int code = bootstrap_broadcast(group.processes(), 0, group.rank(), key, words); code != MPI_SUCCESS)
-        return code;
+    if (int code = channel.broadcast(group.processes(), 0, group.rank(), words); code != MPI_SUCCESS) return code;
     made = Communicator::make_unsettled(group, nullptr);
     int code = settle(*made, to_allocated(words));
     if (code != MPI_SUCCESS) Communicator::release(*std::exchange(made, nullptr));
@@ -165,9 +163,9 @@ int Comm_create_group(Communicator &comm, Group &group, int tag, MPI_Comm *newco
     std::vector<int> members;
     if (int code = find_ranks(group, comm.local(), members); code != MPI_SUCCESS) return code;
     if (group.rank() == MPI_UNDEFINED) return MPI_SUCCESS;
-    std::string key = "group of " + std::to_string(comm.context(Traffic::program)) + " " + std::to_string(tag);
+    const BootstrapChannel channel(comm, "group " + std::to_string(tag));
     Communicator *made = nullptr;
-    if (int code = make_of_group(group, key, made); code != MPI_SUCCESS) return code;
+    if (int code = make_of_group(group, channel, made); code != MPI_SUCCESS) return code;
     *newcomm = hand_out(comm, made);
     return MPI_SUCCESS;
 }
@@ -180,8 +178,10 @@ int Comm_create_from_group(Group &group, const char *stringtag, Info *info, Errh
     if (std::strlen(stringtag) >= MPI_MAX_STRINGTAG_LEN)
         return fail(MPI_ERR_ARG, "stringtag has %zu characters, of which there may be %d", std::strlen(stringtag),
                     MPI_MAX_STRINGTAG_LEN - 1);
+    if (int code = check_one_job(group.processes()); code != MPI_SUCCESS) return code;
+    const BootstrapChannel channel(std::string("from group ") + stringtag);
     Communicator *made = nullptr;
-    if (int code = make_of_group(group, std::string("from group ") + stringtag, made); code != MPI_SUCCESS) return code;
+    if (int code = make_of_group(group, channel, made); code != MPI_SUCCESS) return code;
     set_hints(*made, info);
     replace_errhandler(made->errhandler, errhandler);
     made->session = group.session();

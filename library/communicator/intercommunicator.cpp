@@ -80,12 +80,11 @@ int check_remote(const Group &local, const std::vector<ProcessIndex> &members) {
 }
 
 /// Called in both leaders: the one whose name comes first draws the contexts, once it knows the size of both groups.
-int exchange_as_leader(const Group &local, ProcessIndex remote_leader, std::string_view key,
+int exchange_as_leader(const Group &local, ProcessIndex remote_leader, const BootstrapChannel &channel,
                        LeaderExchange &exchanged) {
-    if (int code = check_one_job({remote_leader}); code != MPI_SUCCESS) return code;
     Words names;
     add_names(local, names);
-    if (int code = bootstrap_exchange(remote_leader, key, names, exchanged.remote); code != MPI_SUCCESS) return code;
+    if (int code = channel.exchange(remote_leader, names, exchanged.remote); code != MPI_SUCCESS) return code;
     if (processes[node.rank].name < processes[remote_leader].name) {
         // What is drawn for processes that are unknown, or in both groups, is given back again.
         std::vector<ProcessIndex> members = processes_named(exchanged.remote);
@@ -94,10 +93,10 @@ int exchange_as_leader(const Group &local, ProcessIndex remote_leader, std::stri
         ContextsOfBoth drawn = draw_for_both(local, *remote);
         Group::release(*remote);
         exchanged.allocated = drawn.local;
-        if (int code = bootstrap_send(remote_leader, key, to_words(drawn.remote)); code != MPI_SUCCESS) return code;
+        if (int code = channel.send(remote_leader, to_words(drawn.remote)); code != MPI_SUCCESS) return code;
     } else {
         Words drawn;
-        if (int code = bootstrap_receive(remote_leader, key, drawn); code != MPI_SUCCESS) return code;
+        if (int code = channel.receive(remote_leader, drawn); code != MPI_SUCCESS) return code;
         exchanged.allocated = to_allocated(drawn);
     }
     if (exchanged.allocated.context == 0) return MPI_SUCCESS; // the error is reported in all processes, by settle()
@@ -149,8 +148,7 @@ int meet_through(Communicator &local_comm, MPI_Comm peer_handle, int remote_lead
     if (local_comm.local().member(other) != MPI_UNDEFINED)
         return fail(MPI_ERR_RANK, "remote_leader is %d, a process of local_comm: it must be one of the other group",
                     remote_leader);
-    std::string key = "intercomm " + std::to_string(peer->context(Traffic::program)) + " " + std::to_string(tag);
-    return exchange_as_leader(local_comm.local(), other, key, exchanged);
+    return exchange_as_leader(local_comm.local(), other, {*peer, "intercomm " + std::to_string(tag)}, exchanged);
 }
 
 } // namespace
@@ -277,14 +275,14 @@ int Intercomm_create_from_groups(Group &local_group, int local_leader, MPI_Group
             return fail(remote ? MPI_ERR_RANK : MPI_ERR_GROUP,
                         "remote_leader is %d in a remote_group of %d processes: it must be one of its ranks",
                         remote_leader, remote ? remote->size() : 0);
-        std::string key = std::string("intercomm of groups ") + stringtag;
-        if (int code = exchange_as_leader(local_group, remote->process(remote_leader), key, exchanged);
-            code != MPI_SUCCESS)
-            return code;
+        const ProcessIndex other = remote->process(remote_leader);
+        if (int code = check_one_job({other}); code != MPI_SUCCESS) return code;
+        const BootstrapChannel leaders(std::string("intercomm of groups ") + stringtag);
+        if (int code = exchange_as_leader(local_group, other, leaders, exchanged); code != MPI_SUCCESS) return code;
         words = exchanged.words();
     }
-    std::string key = std::string("one side of an intercomm of groups ") + stringtag;
-    if (int code = bootstrap_broadcast(local_group.processes(), local_leader, local_group.rank(), key, words);
+    const BootstrapChannel side(std::string("one side of an intercomm of groups ") + stringtag);
+    if (int code = side.broadcast(local_group.processes(), local_leader, local_group.rank(), words);
         code != MPI_SUCCESS)
         return code;
     Communicator *made = nullptr;

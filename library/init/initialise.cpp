@@ -110,7 +110,7 @@ int meet_all() {
     if (processes.are_on_several_nodes()) {
         const std::vector<ProcessIndex> leaders = processes.first_of_each_node();
         if (leaders[static_cast<std::size_t>(node.number())] == node.rank) {
-            if (int code = bootstrap_barrier(leaders, node.number(), "finalize")) return code;
+            if (int code = BootstrapChannel("finalize").barrier(leaders, node.number())) return code;
             shared.all_finalising.store(1, std::memory_order_release);
             node.wake_all();
         }

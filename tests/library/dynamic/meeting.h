@@ -40,6 +40,40 @@ inline void use_together(MPI_Comm inter, bool low) {
     for (int i = 0; i < remote; i++) CHECK(all[static_cast<std::size_t>(i)] == i);
 }
 
+/// Communicators that only some of the processes of both jobs make: of every second, and of both halves.
+inline void make_of_some(MPI_Comm comm) {
+    int rank, size, members, sum = 0, one = 1;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    MPI_Group group, some;
+    MPI_Comm_group(comm, &group);
+    MPI_Comm made;
+    for (int step : {1, 2}) {
+        int range[1][3] = {{size - 1, (size - 1) % step, -step}}; // the last comes first
+        MPI_Group_range_incl(group, 1, range, &some);
+        if (rank % step == (size - 1) % step) {
+            MPI_Comm_create_group(comm, some, 5, &made);
+            MPI_Comm_size(made, &members);
+            MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, made);
+            CHECK(sum == members && members == (size + step - 1) / step);
+            MPI_Comm_free(&made);
+        }
+        MPI_Group_free(&some);
+    }
+    MPI_Group_free(&group);
+    // Every second process of the whole is one side, whatever its job.
+    MPI_Comm side;
+    MPI_Comm_split(comm, rank % 2, rank, &side);
+    MPI_Intercomm_create(side, 0, comm, 1 - rank % 2, 5, &made);
+    int others;
+    MPI_Comm_remote_size(made, &others);
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, made);
+    MPI_Comm_size(side, &members);
+    CHECK(sum == others && others + members == size);
+    MPI_Comm_free(&made);
+    MPI_Comm_free(&side);
+}
+
 /// All processes of an intracommunicator that goes over both jobs.
 inline void use_one_group(MPI_Comm comm) {
     int rank, size;
@@ -68,11 +102,11 @@ inline void use_one_group(MPI_Comm comm) {
     MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, split);
     CHECK(sum == members && members < size);
     MPI_Comm_free(&split);
+    make_of_some(duplicate);
     // What is not offered between jobs says so.
     MPI_Group group;
     MPI_Comm_group(comm, &group);
-    MPI_Comm_set_errhandler(duplicate, MPI_ERRORS_RETURN);
-    int error_class, code = MPI_Comm_create_group(duplicate, group, 0, &split);
+    int error_class, code = MPI_Comm_create_from_group(group, "all", MPI_INFO_NULL, MPI_ERRORS_RETURN, &split);
     MPI_Error_class(code, &error_class);
     CHECK(error_class == MPI_ERR_UNSUPPORTED_OPERATION);
     MPI_Group_free(&group);

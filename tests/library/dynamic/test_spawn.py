@@ -37,6 +37,11 @@ def test_further_processes_are_started(
     assert (outcome.stdout, outcome.stderr) == ("good\n", "")
 
 
+def test_a_job_on_several_nodes_starts_others(mpi_program: MpiProgram, mpirun: MpiRun) -> None:
+    outcome = mpirun("-genv", "VOLLEY_NODES", "1,2", "-n", 3, mpi_program(HERE / "spawn.cpp"), 2)
+    assert (outcome.stdout, outcome.stderr) == ("good\n", "")
+
+
 def test_a_program_without_mpiexec_starts_others(mpi_program: MpiProgram) -> None:
     command = [str(mpi_program(HERE / "spawn.cpp")), "2"]
     outcome = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)

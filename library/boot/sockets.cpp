@@ -49,10 +49,22 @@ std::uint16_t port_of(const SocketAddress &address) {
                      : reinterpret_cast<const sockaddr_in &>(address.storage).sin_port);
 }
 
-/// A frame that is written should leave at once, since the next one may depend on the answer.
-void do_not_delay(const Descriptor &socket) {
-    int yes = 1;
-    setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+/// A host that cannot be reached any more answers nothing: a connection on which nothing is under way fails after 20
+/// seconds (10 until the first question, five questions), longer than a switch or a cable is usually away.
+constexpr int seconds_to_first_question = 10;
+constexpr int seconds_between_questions = 2;
+constexpr int most_questions = 5;
+
+void set_options(const Descriptor &socket) {
+    const auto set = [&](int level, int option, int value) {
+        setsockopt(socket.get(), level, option, &value, sizeof value);
+    };
+    // A frame that is written should leave at once, since the next one may depend on the answer.
+    set(IPPROTO_TCP, TCP_NODELAY, 1);
+    set(SOL_SOCKET, SO_KEEPALIVE, 1);
+    set(IPPROTO_TCP, TCP_KEEPIDLE, seconds_to_first_question);
+    set(IPPROTO_TCP, TCP_KEEPINTVL, seconds_between_questions);
+    set(IPPROTO_TCP, TCP_KEEPCNT, most_questions);
 }
 
 /// On one host a connection exists by the time connect() returns, or microseconds later, unless so many others wait to
@@ -99,14 +111,14 @@ Descriptor listen_at(const NetworkAddress &address, std::uint16_t &port) {
 
 Descriptor accept_from(const Descriptor &listener) {
     Descriptor made(accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (made) do_not_delay(made);
+    if (made) set_options(made);
     return made;
 }
 
 Descriptor connect_to(const NetworkAddress &to, std::uint16_t port) {
     Descriptor made(socket(to.family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (!made) return made;
-    do_not_delay(made);
+    set_options(made);
     SocketAddress address = socket_address(to, port);
     if (connect(made.get(), address.get(), address.bytes) == 0) return made;
     if (errno == EINPROGRESS) {

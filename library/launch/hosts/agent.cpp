@@ -90,8 +90,10 @@ std::vector<std::string> Agent::command(const std::string &host) const {
     if (!command.empty()) {
         command.push_back(host);
     } else if (std::getenv("SLURM_JOB_ID") != nullptr) {
-        // --overlap: the step shares the allocation's processors with others, such as a script's own.
-        command = {"srun", "--overlap", "--nodes=1", "--ntasks=1", "--nodelist=" + host, "--export=ALL", "--mpi=none"};
+        // --overlap: the step shares the allocation's processors with others, such as a script's own. --unbuffered:
+        // without it Slurm passes on whole lines only, and frames (channel.h) are none.
+        command = {"srun",       "--overlap",          "--unbuffered", "--nodes=1",
+                   "--ntasks=1", "--nodelist=" + host, "--export=ALL", "--mpi=none"};
     } else {
         // Nobody could answer a question: the agent has no terminal.
         command = {"ssh", "-o", "BatchMode=yes", host};

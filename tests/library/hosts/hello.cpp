@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // hello [ENDING]: says where each rank runs, and ends in that way: abort, signal, wait, early (before MPI_Init), read
-// (standard input).
+// (standard input), receive (rank 0 waits for a message that never comes, the others outside MPI).
 #include "../check.h"
 
 #include <unistd.h>
@@ -26,7 +26,8 @@ int main(int count, char **arguments) {
     const bool last = rank == ranks - 1;
     if (ending == "abort" && last) MPI_Abort(MPI_COMM_WORLD, 7);
     if (ending == "signal" && last) std::raise(SIGSEGV);
-    if (ending == "wait" || ending == "abort" || ending == "signal")
+    if (ending == "receive" && rank == 0) MPI_Recv(name, 1, MPI_CHAR, ranks - 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (ending == "receive" || ending == "wait" || ending == "abort" || ending == "signal")
         while (true) pause();
     if (ending == "read" && rank == 0) {
         std::size_t all = 0, got = 0;

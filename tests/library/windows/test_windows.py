@@ -40,6 +40,11 @@ def test_targets_that_do_not_call_mpi(ranks: int, mode: str, mpi_program: MpiPro
     mpirun("--ranks", mode, "-n", ranks, mpi_program(PROGRAMS / "passive.cpp"))
 
 
+def test_many_requests_to_another_node_are_served_at_once(mpi_program: MpiProgram, mpirun: MpiRun) -> None:
+    """They take 2 seconds; 90 if the target sleeps while requests wait."""
+    mpirun("-genv", "VOLLEY_NODES", "2,1", "-n", 3, mpi_program(PROGRAMS / "flood.cpp"), seconds=60)
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_windows_leave_nothing(mode: str, mpi_program: MpiProgram, mpirun: MpiRun) -> None:
     mpirun("--ranks", mode, "-n", 2, mpi_program(PROGRAMS / "memory.cpp"), 10_000 if LONG else 500)

@@ -7,7 +7,10 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <climits>
+#include <cstdio>
+#include <cstring>
 
 #include "boot/error.h"
 
@@ -46,7 +49,14 @@ bool DescriptorSink::full() const {
 }
 
 void DescriptorSink::put(std::string_view text) {
-    if (!broken_) pending_ += text;
+    if (!broken_ && !has_lost_text_) pending_ += text;
+}
+
+/// The ranks go on: what they compute may be worth more than what they write.
+void DescriptorSink::lose(int reason) {
+    has_lost_text_ = true;
+    dprintf(STDERR_FILENO, "mpiexec: cannot write standard %s: %s; what the ranks write there from now on is lost\n",
+            descriptor_ == STDERR_FILENO ? "error" : "output", std::strerror(reason));
 }
 
 void DescriptorSink::advance() {
@@ -56,7 +66,10 @@ void DescriptorSink::advance() {
         const ssize_t put = write(descriptor_, pending_.data() + written_, std::min(most, pending_.size() - written_));
         if (put < 0 && (errno == EAGAIN || errno == EINTR)) break;
         if (put < 0) {
-            broken_ = true;
+            if (errno == EPIPE)
+                broken_ = true;
+            else
+                lose(errno);
             written_ = pending_.size();
             break;
         }

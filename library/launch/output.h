@@ -36,6 +36,10 @@ class Sink {
     [[nodiscard]] virtual bool full() const = 0;
     /// Whether the reader has gone.
     [[nodiscard]] virtual bool broken() const = 0;
+    /// Whether text could not be written, though the reader is there: the disk is full, for example. It has been said.
+    [[nodiscard]] virtual bool has_lost_text() const {
+        return false;
+    }
     [[nodiscard]] virtual bool is_terminal() const {
         return false;
     }
@@ -61,17 +65,23 @@ class DescriptorSink final : public Sink {
     [[nodiscard]] bool broken() const override {
         return broken_;
     }
+    [[nodiscard]] bool has_lost_text() const override {
+        return has_lost_text_;
+    }
     [[nodiscard]] bool is_terminal() const override {
         return terminal_;
     }
     [[nodiscard]] bool takes_lines_directly() const override;
 
   private:
+    void lose(int reason);
+
     int descriptor_;
     bool terminal_;
     bool null_ = false;
     bool always_ready_ = false; ///< a file
     bool broken_ = false;
+    bool has_lost_text_ = false;
     std::string pending_;
     std::size_t written_ = 0; ///< of pending_
 };
@@ -150,6 +160,9 @@ class Output {
     void drain();
     [[nodiscard]] bool empty() const {
         return output_->empty() && error_->empty();
+    }
+    [[nodiscard]] bool has_lost_text() const {
+        return output_->has_lost_text() || error_->has_lost_text();
     }
 
   private:

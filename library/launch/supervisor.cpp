@@ -77,6 +77,7 @@ int Supervisor::run() {
     }
     ProcessGroup::end_all(group_.id());
     finish_output();
+    if (output_.has_lost_text()) note_status(static_cast<int>(ExitStatus::failure));
     return status_.value_or(static_cast<int>(ExitStatus::success));
 }
 

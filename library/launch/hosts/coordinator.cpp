@@ -57,6 +57,7 @@ int Coordinator::run() {
         if (give_up_at_ && Clock::now() >= *give_up_at_) give_up();
     }
     finish();
+    if (output_.has_lost_text() || error_.has_lost_text()) note_status(static_cast<int>(ExitStatus::failure));
     return status_.value_or(static_cast<int>(ExitStatus::success));
 }
 

@@ -660,3 +660,25 @@ def test_ranks_find_familiar_variables(mpiexec: Mpiexec) -> None:
     script = "echo $OMPI_COMM_WORLD_SIZE $PMI_SIZE " + " ".join(f"${name}" for name in names)
     outcome = mpiexec("-n", "2", "sh", "-c", script)
     assert sorted(outcome.stdout.splitlines()) == ["2 2 0 0 0 0", "2 2 1 1 1 1"]
+
+
+@pytest.mark.parametrize("where", [(), ("-l",), ("--hosts", "localhost:2")], ids=["here", "labels", "hosts"])
+def test_a_full_disk_for_the_output_is_said_once_and_ends_no_rank(
+    where: tuple[str, ...], launcher: str, tmp_path: Path
+) -> None:
+    """The ranks compute on; mpiexec's status tells that something is missing."""
+    script = "head -c 300000 /dev/zero | tr '\\0' '\\n' && touch rank-$VOLLEY_RANK"
+    with open("/dev/full", "w") as full:  # noqa: PTH123 (no path: a device)
+        outcome = subprocess.run(
+            [launcher, *where, "-n", "2", "bash", "-c", f"set -o pipefail; {script}"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=30,
+            check=False,
+            cwd=tmp_path,
+        )
+    assert outcome.returncode == 1
+    assert outcome.stderr.count("mpiexec:") == 1, outcome.stderr
+    assert "cannot write standard output: No space left on device" in outcome.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["rank-0", "rank-1"]

@@ -41,3 +41,8 @@ ctest --test-dir build/sanitized-address --output-on-failure --parallel 2 --excl
 VOLLEY_TEST_SECONDS=6 build/sanitized-address/library/fuzz_connections --gtest_brief=1
 run_tests $messages tests/library/limits -k "process and not threads"
 run_tests tests/library/point_to_point tests/library/limits -k "by_tcp or counts and tcp or test_tcp"
+# Windows, files and jobs that meet: each program in few of the ways that the tests have.
+run_tests tests/library/windows tests/library/files \
+    -k "test_program and process and (2 or 3) and not nodes or random_program and process"
+run_tests tests/library/windows -k "several_nodes and process"
+run_tests tests/library/dynamic -k "(jobs_connect or further or join) and not shared"

@@ -189,11 +189,16 @@ class Procedure:
 
 
 def interface(name: str, procedures: Sequence[Procedure]) -> Iterator[str]:
-    """A generic name and what it stands for."""
-    yield f"  interface {name}"
+    """A name and what it stands for.
+
+    A single procedure of that name is no generic one: only then may an element of an array stand for the array that
+    begins there, as in MPI_Wait(request, statuses(1, i), ierror).
+    """
+    generic = "" if [procedure.name for procedure in procedures] == [name] else f" {name}"
+    yield f"  interface{generic}"
     for procedure in procedures:
         yield from procedure.lines
-    yield f"  end interface {name}"
+    yield f"  end interface{generic}"
 
 
 def module_mpi(tables: Tables, bindings: Sequence[Binding]) -> str:

@@ -56,6 +56,70 @@ CAST = """\
 #endif
 """
 
+# C's side of Fortran (MPI 5.0, sections 19.3.4 and 19.3.5). None of it is a symbol of the ABI, which does not know how
+# large an INTEGER is: handles are converted by functions that the ABI has, statuses by the header.
+FORTRAN = """\
+/*
+ * Between C and Fortran, whose INTEGER has the size of an int: handles, statuses, and the addresses
+ * of Fortran's MPI_STATUS_IGNORE and MPI_STATUSES_IGNORE, null in programs without Fortran.
+ */
+#ifndef MPI_ABI_WITHOUT_FORTRAN
+typedef int MPI_Fint;
+typedef MPI_Status MPI_F08_status;
+#ifdef __GNUC__
+extern MPI_Status volley_fortran_status_ignore_ __attribute__((weak));
+extern MPI_Status volley_fortran_statuses_ignore_ __attribute__((weak));
+#define MPI_F_STATUS_IGNORE     (&volley_fortran_status_ignore_.MPI_SOURCE)
+#define MPI_F_STATUSES_IGNORE   (&volley_fortran_statuses_ignore_.MPI_SOURCE)
+#define MPI_F08_STATUS_IGNORE   (&volley_fortran_status_ignore_)
+#define MPI_F08_STATUSES_IGNORE (&volley_fortran_statuses_ignore_)
+#endif
+
+{handles}
+#if defined(__cplusplus) || (defined(__STDC_VERSION__) && __STDC_VERSION__ >= 199901L)
+#define MPI_ABI_INLINE static inline
+#else
+#define MPI_ABI_INLINE static __inline__
+#endif
+
+MPI_ABI_INLINE int MPI_Status_c2f(const MPI_Status *c_status, MPI_Fint *f_status) {
+    int i;
+    f_status[MPI_F_SOURCE] = c_status->MPI_SOURCE;
+    f_status[MPI_F_TAG] = c_status->MPI_TAG;
+    f_status[MPI_F_ERROR] = c_status->MPI_ERROR;
+    for (i = MPI_F_ERROR + 1; i < MPI_F_STATUS_SIZE; i++)
+        f_status[i] = c_status->MPI_internal[i - MPI_F_ERROR - 1];
+    return MPI_SUCCESS;
+}
+
+MPI_ABI_INLINE int MPI_Status_f2c(const MPI_Fint *f_status, MPI_Status *c_status) {
+    int i;
+    c_status->MPI_SOURCE = f_status[MPI_F_SOURCE];
+    c_status->MPI_TAG = f_status[MPI_F_TAG];
+    c_status->MPI_ERROR = f_status[MPI_F_ERROR];
+    for (i = MPI_F_ERROR + 1; i < MPI_F_STATUS_SIZE; i++)
+        c_status->MPI_internal[i - MPI_F_ERROR - 1] = f_status[i];
+    return MPI_SUCCESS;
+}
+
+MPI_ABI_INLINE int MPI_Status_c2f08(const MPI_Status *c_status, MPI_F08_status *f08_status) {
+    *f08_status = *c_status;
+    return MPI_SUCCESS;
+}
+
+/* A status has one type in C and in mpi_f08, and one function under both names. */
+#define MPI_Status_f082c  MPI_Status_c2f08
+#define MPI_Status_f082f  MPI_Status_c2f
+#define MPI_Status_f2f08  MPI_Status_f2c
+#define PMPI_Status_c2f   MPI_Status_c2f
+#define PMPI_Status_f2c   MPI_Status_f2c
+#define PMPI_Status_c2f08 MPI_Status_c2f08
+#define PMPI_Status_f082c MPI_Status_f082c
+#define PMPI_Status_f082f MPI_Status_f082f
+#define PMPI_Status_f2f08 MPI_Status_f2f08
+#endif /* MPI_ABI_WITHOUT_FORTRAN */
+"""
+
 END = """\
 #ifdef __cplusplus
 }
@@ -172,6 +236,17 @@ def functions(tables: Tables, group: str, prefix: str) -> str:
     return "".join(function(declared, prefix) for declared in tables.functions_of(group))
 
 
+def fortran(tables: Tables) -> str:
+    """What C has of Fortran: conversions of handles by the names that they have had before the ABI."""
+    lines = []
+    for prefix in ("", "P"):
+        for declared in tables.functions_of("conversion"):
+            if declared.name.endswith("_toint"):
+                name = prefix + declared.name.removesuffix("_toint")
+                lines += [f"#define {name}_c2f {name}_toint\n", f"#define {name}_f2c {name}_fromint\n"]
+    return FORTRAN.replace("{handles}", "".join(lines))
+
+
 def parts(tables: Tables) -> Iterator[str]:
     """The pieces of the header in order; a blank line goes between them."""
     enumerations = [section for section in tables.sections if is_enumeration(section, tables)]
@@ -190,6 +265,7 @@ def parts(tables: Tables) -> Iterator[str]:
         yield comment(about) + functions(tables, group, "")
     for group, about in tables.groups.items():
         yield comment(f"Profiling names. {about}") + functions(tables, group, "P")
+    yield fortran(tables)
     yield END
 
 

@@ -321,7 +321,7 @@ typedef MPI_Session_errhandler_function MPI_Session_errhandler_fn;
 #define MPI_ERR_ERRHANDLER            61
 #define MPI_ERR_ABI                   62
 
-/* Error classes of the tool interface, and the last of all predefined codes */
+/* Error classes of the tool interface */
 #define MPI_T_ERR_CANNOT_INIT       1001
 #define MPI_T_ERR_NOT_ACCESSIBLE    1002
 #define MPI_T_ERR_NOT_INITIALIZED   1003
@@ -340,7 +340,9 @@ typedef MPI_Session_errhandler_function MPI_Session_errhandler_fn;
 #define MPI_T_ERR_PVAR_NO_WRITE     1016
 #define MPI_T_ERR_PVAR_NO_STARTSTOP 1017
 #define MPI_T_ERR_PVAR_NO_ATOMIC    1018
-#define MPI_ERR_LASTCODE            16383
+
+/* The largest predefined error code; what a program adds lies above it */
+#define MPI_ERR_LASTCODE 16383
 
 /* Addresses that stand for something else than a buffer */
 #define MPI_BOTTOM           MPI_ABI_POINTER(void *, 0)
@@ -3039,6 +3041,110 @@ int PMPI_T_source_get_info(int source_index, char *name, int *name_len, char *de
                            MPI_Count *max_ticks, MPI_Info *info);
 int PMPI_T_source_get_num(int *num_sources);
 int PMPI_T_source_get_timestamp(int source_index, MPI_Count *timestamp);
+
+/*
+ * Between C and Fortran, whose INTEGER has the size of an int: handles, statuses, and the addresses
+ * of Fortran's MPI_STATUS_IGNORE and MPI_STATUSES_IGNORE, null in programs without Fortran.
+ */
+#ifndef MPI_ABI_WITHOUT_FORTRAN
+typedef int MPI_Fint;
+typedef MPI_Status MPI_F08_status;
+#ifdef __GNUC__
+extern MPI_Status volley_fortran_status_ignore_ __attribute__((weak));
+extern MPI_Status volley_fortran_statuses_ignore_ __attribute__((weak));
+#define MPI_F_STATUS_IGNORE     (&volley_fortran_status_ignore_.MPI_SOURCE)
+#define MPI_F_STATUSES_IGNORE   (&volley_fortran_statuses_ignore_.MPI_SOURCE)
+#define MPI_F08_STATUS_IGNORE   (&volley_fortran_status_ignore_)
+#define MPI_F08_STATUSES_IGNORE (&volley_fortran_statuses_ignore_)
+#endif
+
+#define MPI_Comm_c2f MPI_Comm_toint
+#define MPI_Comm_f2c MPI_Comm_fromint
+#define MPI_Errhandler_c2f MPI_Errhandler_toint
+#define MPI_Errhandler_f2c MPI_Errhandler_fromint
+#define MPI_File_c2f MPI_File_toint
+#define MPI_File_f2c MPI_File_fromint
+#define MPI_Group_c2f MPI_Group_toint
+#define MPI_Group_f2c MPI_Group_fromint
+#define MPI_Info_c2f MPI_Info_toint
+#define MPI_Info_f2c MPI_Info_fromint
+#define MPI_Message_c2f MPI_Message_toint
+#define MPI_Message_f2c MPI_Message_fromint
+#define MPI_Op_c2f MPI_Op_toint
+#define MPI_Op_f2c MPI_Op_fromint
+#define MPI_Request_c2f MPI_Request_toint
+#define MPI_Request_f2c MPI_Request_fromint
+#define MPI_Session_c2f MPI_Session_toint
+#define MPI_Session_f2c MPI_Session_fromint
+#define MPI_Type_c2f MPI_Type_toint
+#define MPI_Type_f2c MPI_Type_fromint
+#define MPI_Win_c2f MPI_Win_toint
+#define MPI_Win_f2c MPI_Win_fromint
+#define PMPI_Comm_c2f PMPI_Comm_toint
+#define PMPI_Comm_f2c PMPI_Comm_fromint
+#define PMPI_Errhandler_c2f PMPI_Errhandler_toint
+#define PMPI_Errhandler_f2c PMPI_Errhandler_fromint
+#define PMPI_File_c2f PMPI_File_toint
+#define PMPI_File_f2c PMPI_File_fromint
+#define PMPI_Group_c2f PMPI_Group_toint
+#define PMPI_Group_f2c PMPI_Group_fromint
+#define PMPI_Info_c2f PMPI_Info_toint
+#define PMPI_Info_f2c PMPI_Info_fromint
+#define PMPI_Message_c2f PMPI_Message_toint
+#define PMPI_Message_f2c PMPI_Message_fromint
+#define PMPI_Op_c2f PMPI_Op_toint
+#define PMPI_Op_f2c PMPI_Op_fromint
+#define PMPI_Request_c2f PMPI_Request_toint
+#define PMPI_Request_f2c PMPI_Request_fromint
+#define PMPI_Session_c2f PMPI_Session_toint
+#define PMPI_Session_f2c PMPI_Session_fromint
+#define PMPI_Type_c2f PMPI_Type_toint
+#define PMPI_Type_f2c PMPI_Type_fromint
+#define PMPI_Win_c2f PMPI_Win_toint
+#define PMPI_Win_f2c PMPI_Win_fromint
+
+#if defined(__cplusplus) || (defined(__STDC_VERSION__) && __STDC_VERSION__ >= 199901L)
+#define MPI_ABI_INLINE static inline
+#else
+#define MPI_ABI_INLINE static __inline__
+#endif
+
+MPI_ABI_INLINE int MPI_Status_c2f(const MPI_Status *c_status, MPI_Fint *f_status) {
+    int i;
+    f_status[MPI_F_SOURCE] = c_status->MPI_SOURCE;
+    f_status[MPI_F_TAG] = c_status->MPI_TAG;
+    f_status[MPI_F_ERROR] = c_status->MPI_ERROR;
+    for (i = MPI_F_ERROR + 1; i < MPI_F_STATUS_SIZE; i++)
+        f_status[i] = c_status->MPI_internal[i - MPI_F_ERROR - 1];
+    return MPI_SUCCESS;
+}
+
+MPI_ABI_INLINE int MPI_Status_f2c(const MPI_Fint *f_status, MPI_Status *c_status) {
+    int i;
+    c_status->MPI_SOURCE = f_status[MPI_F_SOURCE];
+    c_status->MPI_TAG = f_status[MPI_F_TAG];
+    c_status->MPI_ERROR = f_status[MPI_F_ERROR];
+    for (i = MPI_F_ERROR + 1; i < MPI_F_STATUS_SIZE; i++)
+        c_status->MPI_internal[i - MPI_F_ERROR - 1] = f_status[i];
+    return MPI_SUCCESS;
+}
+
+MPI_ABI_INLINE int MPI_Status_c2f08(const MPI_Status *c_status, MPI_F08_status *f08_status) {
+    *f08_status = *c_status;
+    return MPI_SUCCESS;
+}
+
+/* A status has one type in C and in mpi_f08, and one function under both names. */
+#define MPI_Status_f082c  MPI_Status_c2f08
+#define MPI_Status_f082f  MPI_Status_c2f
+#define MPI_Status_f2f08  MPI_Status_f2c
+#define PMPI_Status_c2f   MPI_Status_c2f
+#define PMPI_Status_f2c   MPI_Status_f2c
+#define PMPI_Status_c2f08 MPI_Status_c2f08
+#define PMPI_Status_f082c MPI_Status_f082c
+#define PMPI_Status_f082f MPI_Status_f082f
+#define PMPI_Status_f2f08 MPI_Status_f2f08
+#endif /* MPI_ABI_WITHOUT_FORTRAN */
 
 #ifdef __cplusplus
 }

@@ -65,6 +65,22 @@ _Static_assert((intptr_t)MPI_COMM_DUP_FN == 1, "callback");
 int main(void) { return 0; }
 """
 
+CONVERSIONS = """
+#include <mpi.h>
+
+MPI_Fint handle(MPI_Comm comm);
+int same(MPI_Status *status, MPI_Fint *array);
+
+MPI_Fint handle(MPI_Comm comm) { return MPI_Comm_c2f(MPI_Comm_f2c(MPI_Comm_c2f(comm))); }
+
+int same(MPI_Status *status, MPI_Fint *array) {
+    MPI_F08_status f08;
+    MPI_Status_c2f08(status, &f08);
+    return MPI_Status_f082f(&f08, array) || MPI_Status_f2c(array, status) || status == MPI_F08_STATUS_IGNORE ||
+           array == MPI_F_STATUSES_IGNORE;
+}
+"""
+
 
 @pytest.fixture
 def tables(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
@@ -168,6 +184,14 @@ def test_every_function_has_both_prototypes(tables: ModuleType) -> None:
     declared = re.findall(r"^\w+ (P?MPI_\w+)\(", header, flags=re.MULTILINE)
     wanted = [function.name for function in tables.load().functions]
     assert sorted(declared) == sorted([*wanted, *(f"P{name}" for name in wanted)])
+
+
+@pytest.mark.parametrize(
+    ("standard", "suffix"), [("c89", ".c"), ("c99", ".c"), ("c17", ".c"), ("c++11", ".cpp"), ("c++20", ".cpp")]
+)
+def test_conversions_between_c_and_fortran(standard: str, suffix: str, tmp_path: Path) -> None:
+    options = [f"-std={standard}", "-Wall", "-Wextra", "-Werror", *(["-Wold-style-cast"] if suffix == ".cpp" else [])]
+    compile_program(tmp_path, CONVERSIONS, options, suffix)
 
 
 @pytest.mark.parametrize("standard", ["c99", "c11", "c17"])

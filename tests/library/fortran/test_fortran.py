@@ -45,6 +45,16 @@ def test_module_mpi_f08(
 
 
 @pytest.mark.parametrize("options", [(), ("-no-pie", "-fno-pie")])
+def test_c_converts_handles_and_statuses(
+    options: tuple[str, ...], prefix: Path, tmp_path: Path, fortran_program: FortranProgram, mpirun: MpiRun
+) -> None:
+    helper = tmp_path / "conversions.o"
+    command = [str(prefix / "bin/mpicc"), *options, "-Wall", "-Werror", "-O2", "-c", str(HERE / "conversions.c")]
+    subprocess.run([*command, "-o", str(helper)], check=True)
+    mpirun("-n", 2, fortran_program(*options, CHECKING, HERE / "conversions.f90", helper))
+
+
+@pytest.mark.parametrize("options", [(), ("-no-pie", "-fno-pie")])
 def test_all_bindings_in_one_file(options: tuple[str, ...], fortran_program: FortranProgram, mpirun: MpiRun) -> None:
     mpirun("-n", 2, fortran_program(*options, HERE / "mixed.f90"))
 

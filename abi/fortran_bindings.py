@@ -43,7 +43,7 @@ ROLES: Mapping[str, str] = {
     "argument_vector": "words",
     "buffer": "choice",
     "memory": "memory",
-    "fortran_logical": "memory",
+    "fortran_logical": "address",
     "memory_pointer": "pointer",
     "status": "status",
     "callback": "callback",

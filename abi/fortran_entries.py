@@ -296,6 +296,11 @@ class Entry:
             text.parameters.append(f"{constant}void *{argument.name}")
             text.arguments.append(f"buffer_to_c({argument.name})")
 
+    def _add_address(self, argument: Argument, text: Text) -> None:
+        constant = "const " if argument.parameter.type.startswith("const") else ""
+        text.parameters.append(f"{constant}void *{argument.name}")
+        text.arguments.append(argument.name)
+
     def _add_choice(self, argument: Argument, text: Text) -> None:
         name, piece = argument.name, self._piece(argument)
         if not self.descriptors:

@@ -51,6 +51,10 @@ class Declarations:
         if argument.is_choice or (argument.role == "pointer" and binding.detaches and not self.f08):
             yield from self.choice(binding, argument)
             return
+        if argument.role == "address":
+            # No descriptor: with one, the procedure had to be one of C, which takes no LOGICAL beside it.
+            yield from Declarations.choice(self, binding, argument)
+            return
         type_name, intent = self.type_of(binding, argument)
         shape = ""
         if argument.parameter.type.endswith("[][3]"):

@@ -17,11 +17,10 @@ View::Part View::in_memory(Count from, Count to, char *memory, Count offset) con
     return {{plan_, reinterpret_cast<void *>(address), tiles}, from - skipped, to - skipped};
 }
 
-bool View::is_increasing() const {
+bool View::is_increasing(Count tiles) const {
     if (plan_->size == 0) return true;
-    // The second tile shows how tiles follow each other.
     Count end = INT64_MIN;
-    return for_each_piece(0, 2 * plan_->size, [&](Count offset, Count bytes) {
+    return for_each_piece(0, tiles * plan_->size, [&](Count offset, Count bytes) {
         bool follows = offset >= end;
         end = offset + bytes;
         return follows;

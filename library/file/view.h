@@ -33,9 +33,9 @@ class View {
         return plan_->contiguous();
     }
 
-    /// Offsets never decrease with positions, and no byte of the file is shown twice: position_at() may be used.
-    /// Looks at each piece of the filetype.
-    bool is_increasing() const;
+    /// In the first tiles, offsets never decrease with positions, and no byte of the file is shown twice. Two tiles
+    /// show how all follow each other: position_at() may be used then. Looks at each piece of the filetype.
+    bool is_increasing(Count tiles = 2) const;
 
     /// Whether the offsets of the positions below `end` are ones that a file can have.
     bool can_reach(Count end) const;

@@ -124,6 +124,17 @@ def test_every_routine_is_there(binding: str, prefix: Path, tmp_path: Path, monk
 
 
 @needs_compiler
+@pytest.mark.parametrize("standard", ["f2003", "f2008", "f2018"])
+def test_modules_are_strict_fortran(standard: str, prefix: Path, tmp_path: Path) -> None:
+    source = tmp_path / "strict.f90"
+    both = "subroutine first\n use mpi\nend subroutine first\nsubroutine second\n use mpi_f08\nend subroutine second\n"
+    source.write_text(both)
+    command = [str(prefix / "bin/mpifort"), f"-std={standard}", "-pedantic", "-Wall", "-Werror", "-fsyntax-only"]
+    outcome = subprocess.run([*command, str(source)], capture_output=True, text=True, check=False)
+    assert outcome.returncode == 0, outcome.stderr
+
+
+@needs_compiler
 def test_a_tool_for_c_sees_the_calls_of_fortran(prefix: Path, tmp_path: Path, mpirun: MpiRun) -> None:
     program, tool = tmp_path / "program", tmp_path / "tool.so"
     (tmp_path / "program.f90").write_text(

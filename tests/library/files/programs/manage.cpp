@@ -128,6 +128,39 @@ void test_sizes() {
     remove_file("sizes");
 }
 
+// A filetype whose tiles overlap may show a file that is written, as long as only the first is used. HDF5 makes such
+// ones of selections: the lower bound that one member was given is the whole type's.
+void test_overlapping_tiles() {
+    MPI_File file = open("tiles");
+    MPI_Datatype two, overlapping;
+    const int places[] = {0, 3};
+    MPI_Type_create_indexed_block(2, 1, places, MPI_INT, &two);
+    MPI_Type_create_resized(two, 4, 8, &overlapping);
+    MPI_Type_commit(&overlapping);
+    const MPI_Offset own = 16 * world_rank;
+    CHECK(MPI_File_set_view(file, own, MPI_INT, overlapping, "native", MPI_INFO_NULL) == MPI_SUCCESS);
+    const int numbers[] = {world_rank, -world_rank};
+    CHECK(MPI_File_write_at_all(file, 0, numbers, 2, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    int got[2] = {77, 77};
+    CHECK(MPI_File_read_at_all(file, 0, got, 2, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK(got[0] == world_rank && got[1] == -world_rank);
+    CHECK(MPI_File_set_view(file, own, MPI_INT, MPI_INT, "native", MPI_INFO_NULL) == MPI_SUCCESS);
+    int all[4] = {77, 77, 77, 77};
+    CHECK(MPI_File_read_at(file, 0, all, 4, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK(all[0] == world_rank && all[1] == 0 && all[2] == 0 && all[3] == -world_rank);
+    // What overlaps itself is still refused.
+    MPI_Datatype itself;
+    const int places_and_back[] = {0, 3, 1};
+    MPI_Type_create_indexed_block(3, 1, places_and_back, MPI_INT, &itself);
+    MPI_Type_commit(&itself);
+    CHECK(class_of(MPI_File_set_view(file, 0, MPI_INT, itself, "native", MPI_INFO_NULL)) == MPI_ERR_ARG);
+    CHECK(MPI_File_close(&file) == MPI_SUCCESS);
+    MPI_Type_free(&two);
+    MPI_Type_free(&overlapping);
+    MPI_Type_free(&itself);
+    remove_file("tiles");
+}
+
 void test_views() {
     MPI_File file = open("views");
     MPI_Offset displacement = -1;
@@ -345,6 +378,7 @@ int main(int argc, char **argv) {
     test_sequential();
     test_sizes();
     test_views();
+    test_overlapping_tiles();
     test_hints();
     test_errhandlers();
     test_errors();

@@ -60,6 +60,10 @@ bool is_proven(const Secret &secret, const Statement &statement, const Proof &pr
 
 } // namespace
 
+void require_proofs() {
+    begin();
+}
+
 SecretName name_of(const Secret &secret) {
     begin();
     return derive<secret_name_bytes>(secret, Purpose::name);

@@ -33,6 +33,10 @@ using Proof = std::array<unsigned char, proof_bytes>;
 /// Tells which of several secrets is meant, and nothing about it.
 using SecretName = std::array<unsigned char, secret_name_bytes>;
 
+/// Throws Error where nothing can be proven: the library was built without libsodium, or the system has no random
+/// bytes.
+void require_proofs();
+
 SecretName name_of(const Secret &secret);
 /// Compares in the same time wherever the first difference is.
 bool are_equal(const SecretName &one, const SecretName &other);

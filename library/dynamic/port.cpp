@@ -76,6 +76,7 @@ std::optional<PortName> PortName::of(std::string_view text) {
 }
 
 Port::Port(const NetworkAddress &address) {
+    require_proofs();
     name_.address = address;
     name_.secret = random_secret();
     listener_ = listen_at(address, name_.port);

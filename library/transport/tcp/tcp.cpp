@@ -84,6 +84,7 @@ NetworkAddress address_of(std::int32_t number) {
 
 void Tcp::open(Descriptor listener) {
     if (enabled()) return;
+    require_proofs();
     descriptors.open(*node.own);
     const bool is_published = static_cast<bool>(listener);
     std::uint16_t port = 0;

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// What stands for boot/handshake.cpp and boot/key_exchange.cpp where libsodium was missing when the library was built:
+/// ranks that share memory need neither, and nobody is let in without a proof.
+#include "boot/error.h"
+#include "boot/handshake.h"
+#include "boot/key_exchange.h"
+
+namespace volley {
+namespace {
+
+[[noreturn]] void refuse() {
+    throw Error(
+        "this Volley was built without libsodium, by which ranks prove by TCP who they are: ranks of one host can "
+        "share memory, but there are no connections to others. Install libsodium (apt-get install libsodium-dev, "
+        "dnf install libsodium-static) and build Volley again");
+}
+
+} // namespace
+
+void require_proofs() {
+    refuse();
+}
+
+SecretName name_of(const Secret &) {
+    refuse();
+}
+
+bool are_equal(const SecretName &, const SecretName &) {
+    refuse();
+}
+
+Initiator::Initiator(const Secret &, const HandshakeEnds &) {
+    refuse();
+}
+
+std::optional<Proof> Initiator::prove(const Answer &) const {
+    refuse();
+}
+
+Responder::Responder(const Secret &, const Introduction &) {
+    refuse();
+}
+
+bool Responder::accepts(const Proof &) const {
+    refuse();
+}
+
+KeyExchange::KeyExchange() {
+    refuse();
+}
+
+bool KeyExchange::agree(const PublicKey &, bool, Secret &) const {
+    refuse();
+}
+
+} // namespace volley

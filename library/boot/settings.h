@@ -70,8 +70,10 @@ struct Settings {
     /// straight from buffer to buffer, after which both ranks have the lines of the buffers. On Zen 5 it is slower
     /// (MPI_Sendrecv of 64 KiB: 2.0 us, and 1.4 straight), but for a receiver that only the kernel reaches.
     std::uint32_t pipeline_limit_to(bool readable) const {
-        std::uint32_t fastest = !lines_migrate || eager_limit ? 0 : !readable ? 1 << 21 : blocks_migrate ? 1 << 18 : 0;
-        return pipeline_limit.value_or(fastest);
+        if (pipeline_limit) return *pipeline_limit;
+        if (!lines_migrate || eager_limit) return 0;
+        if (!readable) return 1 << 21;
+        return blocks_migrate ? 1 << 18 : 0;
     }
 
     /// The settings as `mpiexec --settings` prints them, one a line: NAME=VALUE, and a description, for ranks that

@@ -43,6 +43,21 @@ SocketAddress socket_address(const NetworkAddress &address, std::uint16_t port) 
     return made;
 }
 
+std::optional<NetworkAddress> address_of(const SocketAddress &from) {
+    NetworkAddress address = {};
+    address.family = from.storage.ss_family;
+    if (address.family == AF_INET) {
+        std::memcpy(address.bytes, &reinterpret_cast<const sockaddr_in &>(from.storage).sin_addr, sizeof(in_addr));
+    } else if (address.family == AF_INET6) {
+        const auto &six = reinterpret_cast<const sockaddr_in6 &>(from.storage);
+        address.scope = six.sin6_scope_id;
+        std::memcpy(address.bytes, &six.sin6_addr, sizeof(in6_addr));
+    } else {
+        return std::nullopt;
+    }
+    return address;
+}
+
 std::uint16_t port_of(const SocketAddress &address) {
     return ntohs(address.storage.ss_family == AF_INET6
                      ? reinterpret_cast<const sockaddr_in6 &>(address.storage).sin6_port
@@ -87,16 +102,26 @@ std::string text_of(const NetworkAddress &address) {
     return text;
 }
 
+std::optional<NetworkAddress> parse_address(std::string_view text) {
+    NetworkAddress address = {};
+    address.family = text.find(':') == std::string_view::npos ? AF_INET : AF_INET6;
+    if (inet_pton(address.family, std::string(text).c_str(), address.bytes) != 1) return std::nullopt;
+    return address;
+}
+
+std::optional<NetworkAddress> own_address_of(int socket) {
+    SocketAddress own;
+    own.bytes = sizeof own.storage;
+    if (getsockname(socket, own.get(), &own.bytes) != 0) return std::nullopt;
+    return address_of(own);
+}
+
 std::string peer_of(int socket) {
     SocketAddress peer;
     peer.bytes = sizeof peer.storage;
-    char text[INET6_ADDRSTRLEN] = "?";
-    if (getpeername(socket, peer.get(), &peer.bytes) != 0) return text;
-    const bool is_six = peer.storage.ss_family == AF_INET6;
-    const void *bytes = is_six ? static_cast<const void *>(&reinterpret_cast<sockaddr_in6 &>(peer.storage).sin6_addr)
-                               : &reinterpret_cast<sockaddr_in &>(peer.storage).sin_addr;
-    inet_ntop(peer.storage.ss_family, bytes, text, sizeof text);
-    return std::string(text) + " port " + std::to_string(port_of(peer));
+    if (getpeername(socket, peer.get(), &peer.bytes) != 0) return "?";
+    const auto address = address_of(peer);
+    return (address ? text_of(*address) : "?") + " port " + std::to_string(port_of(peer));
 }
 
 Descriptor listen_at(const NetworkAddress &address, std::uint16_t &port) {

@@ -6,7 +6,9 @@
 #include "boot/job.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace volley {
 
@@ -14,6 +16,8 @@ namespace volley {
 NetworkAddress loopback_address();
 /// "10.0.0.1", "fe80::1".
 std::string text_of(const NetworkAddress &address);
+/// The address in such a text; nothing if it is none.
+std::optional<NetworkAddress> parse_address(std::string_view text);
 /// Listens at an address of this host, at a port that the system chooses. Throws Error.
 Descriptor listen_at(const NetworkAddress &address, std::uint16_t &port);
 /// Accepts a connection; an empty Descriptor if none waits (errno says why).
@@ -22,6 +26,8 @@ Descriptor accept_from(const Descriptor &listener);
 /// leaves as soon as possible. An empty Descriptor, with errno set, if the connection is refused.
 Descriptor connect_to(const NetworkAddress &address, std::uint16_t port);
 
+/// This end's address; nothing if the socket is no connection by IP.
+std::optional<NetworkAddress> own_address_of(int socket);
 /// "10.0.0.1 port 4711": the other end of a connection.
 std::string peer_of(int socket);
 

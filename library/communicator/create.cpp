@@ -81,6 +81,12 @@ bool is_on_several_nodes(const Communicator &comm) {
 /// The one resource of the hardware by which communicators are split (MPI 5.0, section 7.4.2).
 constexpr const char *shared_memory_resource = "mpi_shared_memory";
 
+/// This process's color in a split by a set of processes; `part` is that of its node.
+int color_in(const ProcessSet &set, const Communicator &comm, int part) {
+    if (set.group == Group::self) return comm.rank();
+    return set.group == Group::shared ? part : 0;
+}
+
 /// Which part of a split by `split_type` this process is in; MPI_UNDEFINED for none.
 int color_of_type(const Communicator &comm, int split_type, const Info *info, int &color) {
     auto value = [&](const char *key) { return info ? info->find(key) : nullptr; };
@@ -106,7 +112,7 @@ int color_of_type(const Communicator &comm, int split_type, const Info *info, in
     case MPI_COMM_TYPE_RESOURCE_GUIDED:
         if (const std::string *name = value("mpi_pset_name"); name && !resource) {
             const ProcessSet *set = find_process_set(*name);
-            if (set) color = set->group == Group::self ? comm.rank() : set->group == Group::shared ? part : 0;
+            if (set) color = color_in(*set, comm, part);
         } else if (wants_shared_memory) {
             color = part;
         }

@@ -5,6 +5,7 @@
 #include "boot/error.h"
 #include "boot/key_exchange.h"
 #include "boot/sockets.h"
+#include "collective/arguments.h"
 #include "collective/internal.h"
 #include "collective/selection.h"
 #include "communicator/context_allocation.h"
@@ -173,6 +174,12 @@ int share_code(int code, int root, Communicator &comm) {
     if (int failure = broadcast(&shared, sizeof shared, root, comm); failure != MPI_SUCCESS) return failure;
     if (comm.rank() == root || shared.error_class == MPI_SUCCESS) return code;
     return fail(shared.error_class, "%s", shared.sentence.data());
+}
+
+int check_root(int root, const Communicator &comm) {
+    Arguments arguments;
+    arguments.root(root, comm);
+    return arguments.code();
 }
 
 int connect_groups(Communicator &comm, int root, const std::function<int(Meeting &)> &meet, Communicator *&made) {

@@ -27,6 +27,9 @@ struct Meeting {
 /// code. All members return an error of the same class.
 int connect_groups(Communicator &comm, int root, const std::function<int(Meeting &)> &meet, Communicator *&made);
 
+/// An error code if `root` is no rank of `comm`.
+int check_root(int root, const Communicator &comm);
+
 /// Gives all members of `comm` the root's error code; returns it, or one of the same class with the root's sentence.
 int share_code(int code, int root, Communicator &comm);
 

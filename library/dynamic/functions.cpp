@@ -12,7 +12,6 @@
 #include "transport/node.h"
 #include "transport/tcp/tcp.h"
 
-#include <arpa/inet.h>
 #include <sys/random.h>
 
 #include <algorithm>
@@ -34,8 +33,8 @@ auto find_port(const char *name) {
     return std::ranges::find_if(ports(), [&](const auto &port) { return port->name().text() == name; });
 }
 
-int wrong_root(int root, const Communicator &comm) {
-    return fail(MPI_ERR_ROOT, "root is %d, but the ranks in comm are 0 to %d", root, comm.size() - 1);
+int not_open(const char *port_name) {
+    return fail(MPI_ERR_PORT, "port_name is \"%.80s\", which is no port that this process has open", port_name);
 }
 
 /// The address that the hint ip_address names, else that of this rank's node.
@@ -43,10 +42,10 @@ int address_for_port(const Info *info, NetworkAddress &address) {
     const std::string *wanted = info ? info->find("ip_address") : nullptr;
     address = address_of(node.number());
     if (!wanted) return MPI_SUCCESS;
-    address = {};
-    address.family = wanted->find(':') == std::string::npos ? AF_INET : AF_INET6;
-    if (inet_pton(address.family, wanted->c_str(), address.bytes) == 1) return MPI_SUCCESS;
-    return fail(MPI_ERR_INFO_VALUE, "ip_address is \"%s\", which is no IP address", wanted->c_str());
+    const auto named = parse_address(*wanted);
+    if (!named) return fail(MPI_ERR_INFO_VALUE, "ip_address is \"%s\", which is no IP address", wanted->c_str());
+    address = *named;
+    return MPI_SUCCESS;
 }
 
 int no_port_name() {
@@ -56,8 +55,7 @@ int no_port_name() {
 int accept_at(const char *port_name, Meeting &meeting) {
     if (!port_name) return no_port_name();
     auto port = find_port(port_name);
-    if (port == ports().end())
-        return fail(MPI_ERR_PORT, "port_name is \"%.80s\", which is no port that this process has open", port_name);
+    if (port == ports().end()) return not_open(port_name);
     meeting.link = Link((*port)->accept());
     meeting.accepts = true;
     return MPI_SUCCESS;
@@ -114,15 +112,14 @@ int Open_port(Info *info, char *port_name) {
 
 int Close_port(const char *port_name) {
     auto port = find_port(port_name);
-    if (port == ports().end())
-        return fail(MPI_ERR_PORT, "port_name is \"%.80s\", which is no port that this process has open", port_name);
+    if (port == ports().end()) return not_open(port_name);
     ports().erase(port);
     return MPI_SUCCESS;
 }
 
 int Comm_accept(const char *port_name, Info *, int root, Communicator &comm, MPI_Comm *newcomm) {
     *newcomm = MPI_COMM_NULL;
-    if (root < 0 || root >= comm.size()) return wrong_root(root, comm);
+    if (int code = check_root(root, comm); code != MPI_SUCCESS) return code;
     Communicator *made = nullptr;
     int code = connect_groups(comm, root, [&](Meeting &meeting) { return accept_at(port_name, meeting); }, made);
     return give(comm, code, made, newcomm);
@@ -130,7 +127,7 @@ int Comm_accept(const char *port_name, Info *, int root, Communicator &comm, MPI
 
 int Comm_connect(const char *port_name, Info *, int root, Communicator &comm, MPI_Comm *newcomm) {
     *newcomm = MPI_COMM_NULL;
-    if (root < 0 || root >= comm.size()) return wrong_root(root, comm);
+    if (int code = check_root(root, comm); code != MPI_SUCCESS) return code;
     Communicator *made = nullptr;
     int code = connect_groups(comm, root, [&](Meeting &meeting) { return connect_at(port_name, meeting); }, made);
     return give(comm, code, made, newcomm);

@@ -5,11 +5,9 @@
 #include "core/engine.h"
 #include "transport/tcp/tcp.h"
 
-#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <cerrno>
-#include <cstring>
 
 namespace volley {
 
@@ -56,22 +54,7 @@ bool Link::read(void *bytes, std::size_t count) {
 }
 
 NetworkAddress Link::own_address() const {
-    sockaddr_storage storage = {};
-    socklen_t size = sizeof storage;
-    NetworkAddress address = {};
-    if (getsockname(socket_, reinterpret_cast<sockaddr *>(&storage), &size) != 0) return loopback_address();
-    if (storage.ss_family == AF_INET) {
-        address.family = AF_INET;
-        std::memcpy(address.bytes, &reinterpret_cast<const sockaddr_in &>(storage).sin_addr, sizeof(in_addr));
-    } else if (storage.ss_family == AF_INET6) {
-        const auto &six = reinterpret_cast<const sockaddr_in6 &>(storage);
-        address.family = AF_INET6;
-        address.scope = six.sin6_scope_id;
-        std::memcpy(address.bytes, &six.sin6_addr, sizeof(in6_addr));
-    } else {
-        return loopback_address();
-    }
-    return address;
+    return own_address_of(socket_).value_or(loopback_address());
 }
 
 } // namespace volley

@@ -7,7 +7,6 @@
 #include "dynamic/link.h"
 #include "wait/clock.h"
 
-#include <arpa/inet.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 
@@ -64,8 +63,9 @@ std::optional<PortName> PortName::of(std::string_view text) {
     const std::vector<std::string> parts = parts_of(text);
     PortName name;
     if (parts.size() != 4 || parts[0] != scheme || parts[3].size() != 2 * secret_bytes) return std::nullopt;
-    name.address.family = parts[1].find(':') == std::string::npos ? AF_INET : AF_INET6;
-    if (inet_pton(name.address.family, parts[1].c_str(), name.address.bytes) != 1) return std::nullopt;
+    const auto address = parse_address(parts[1]);
+    if (!address) return std::nullopt;
+    name.address = *address;
     const char *end = parts[2].data() + parts[2].size();
     if (std::from_chars(parts[2].data(), end, name.port).ptr != end) return std::nullopt;
     for (std::size_t i = 0; i < secret_bytes; i++) {

@@ -169,10 +169,6 @@ int spawn(std::vector<Command> commands, int root, Communicator &comm, MPI_Comm 
     return code;
 }
 
-int wrong_root(int root, const Communicator &comm) {
-    return fail(MPI_ERR_ROOT, "root is %d, but the ranks in comm are 0 to %d", root, comm.size() - 1);
-}
-
 } // namespace
 
 namespace mpi {
@@ -180,7 +176,7 @@ namespace mpi {
 int Comm_spawn(const char *command, char **argv, int maxprocs, Info *info, int root, Communicator &comm,
                MPI_Comm *intercomm, int *array_of_errcodes) {
     *intercomm = MPI_COMM_NULL;
-    if (root < 0 || root >= comm.size()) return wrong_root(root, comm);
+    if (int code = check_root(root, comm); code != MPI_SUCCESS) return code;
     std::vector<Command> commands;
     if (comm.rank() == root) commands.push_back({command, argv, maxprocs, info});
     return spawn(std::move(commands), root, comm, intercomm, array_of_errcodes);
@@ -190,7 +186,7 @@ int Comm_spawn_multiple(int count, char **array_of_commands, char ***array_of_ar
                         const MPI_Info *array_of_info, int root, Communicator &comm, MPI_Comm *intercomm,
                         int *array_of_errcodes) {
     *intercomm = MPI_COMM_NULL;
-    if (root < 0 || root >= comm.size()) return wrong_root(root, comm);
+    if (int code = check_root(root, comm); code != MPI_SUCCESS) return code;
     std::vector<Command> commands;
     for (int i = 0; comm.rank() == root && i < count; i++)
         commands.push_back({array_of_commands[i], array_of_argv ? array_of_argv[i] : MPI_ARGV_NULL,

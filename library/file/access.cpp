@@ -18,10 +18,6 @@ constexpr Count collected_bytes = 512 << 10;
 /// 10 GB/s.
 constexpr Count short_hole = 4096;
 
-const DatatypePlan &plan_of_bytes() {
-    return Datatype::from_handle(MPI_BYTE)->plan();
-}
-
 } // namespace
 
 Access::Access(const Passage &passage)
@@ -35,8 +31,8 @@ Access::~Access() {
 }
 
 int Access::check() const {
-    if (writes() && file_.has(MPI_MODE_RDONLY))
-        return fail(MPI_ERR_READ_ONLY, "the file '%s' was opened with MPI_MODE_RDONLY", file_.name.c_str());
+    if (writes())
+        if (int code = file_.check_writable(); code != MPI_SUCCESS) return code;
     if (!writes() && file_.has(MPI_MODE_WRONLY))
         return fail(MPI_ERR_ACCESS, "the file '%s' was opened with MPI_MODE_WRONLY", file_.name.c_str());
     if (bytes_ % view_->etype_bytes() != 0)
@@ -61,7 +57,7 @@ int Access::prepare() {
         // A program's conversion may be missing for one direction: then the data has its size in memory.
         Count room = std::max(bytes_, count_ * datatype_.size());
         converted_ = std::make_unique_for_overwrite<char[]>(static_cast<std::size_t>(room));
-        memory_ = {&plan_of_bytes(), converted_.get(), bytes_};
+        memory_ = {&byte_datatype().plan(), converted_.get(), bytes_};
         if (writes())
             if (int code = representation.write(buffer_, count_, datatype_, converted_.get()); code != MPI_SUCCESS)
                 return code;
@@ -114,7 +110,7 @@ int Access::transfer_through_buffer() {
     for (Count done = 0; done < bytes_ && !ended_; done += collected_bytes) {
         Count end = std::min(bytes_, done + collected_bytes);
         if (writes()) pack(memory_, done, end, buffer.get());
-        TypedBuffer collected{&plan_of_bytes(), buffer.get(), end - done};
+        TypedBuffer collected{&byte_datatype().plan(), buffer.get(), end - done};
         int code = transfer_pieces(collected, from_ + done, from_ + end, 0);
         if (!writes()) unpack(memory_, done, std::min(end, moved_), buffer.get());
         if (code != MPI_SUCCESS) return code;

@@ -45,11 +45,9 @@ int prepare(Access &access, const Place &place, bool together) {
     if (int code = check_sequential(file, place); code != MPI_SUCCESS) return code;
     if (int code = access.prepare(); code != MPI_SUCCESS) return code;
     if (place.kind == Place::Kind::offset) {
-        Checked position = Checked(place.offset) * file.view->etype_bytes();
-        if (place.offset < 0 || position.overflow())
-            return fail(MPI_ERR_ARG, "offset is %lld, but must be from 0 to what a file can have",
-                        static_cast<long long>(place.offset));
-        return access.place(position.value());
+        Count position = 0;
+        if (int code = file.view->find_etype(place.offset, 0, position); code != MPI_SUCCESS) return code;
+        return access.place(position);
     }
     if (place.kind == Place::Kind::individual) {
         int code = access.place(file.position);

@@ -14,15 +14,11 @@ namespace {
 
 Pool<File> pool;
 
-Datatype &bytes_type() {
-    return *Datatype::from_handle(MPI_BYTE);
-}
-
 } // namespace
 
 FileView::FileView()
-    : etype_(&bytes_type()), filetype_(&bytes_type()), placed_(&bytes_type()),
-      representation_(Representation::find("native")), shown_(0, bytes_type().plan()) {}
+    : etype_(&byte_datatype()), filetype_(&byte_datatype()), placed_(&byte_datatype()),
+      representation_(Representation::find("native")), shown_(0, byte_datatype().plan()) {}
 
 FileView::~FileView() {
     etype_->release();
@@ -61,6 +57,15 @@ int FileView::make(Count displacement, Datatype &etype, Datatype &filetype, cons
     return MPI_SUCCESS;
 }
 
+int FileView::find_etype(Count offset, Count bytes, Count &position) const {
+    const Checked begin = Checked(offset) * etype_bytes_, end = begin + bytes;
+    if (offset < 0 || end.overflow() || !shown_.can_reach(end.value()))
+        return fail(MPI_ERR_ARG, "offset is %lld, but must be from 0 to what a file can have",
+                    static_cast<long long>(offset));
+    position = begin.value();
+    return MPI_SUCCESS;
+}
+
 File::File(Communicator &among, std::string file_name, int mode)
     : Object(kind), communicator(among), name(std::move(file_name)), amode(mode),
       target{Mark::file, handle(), "the file '" + name + "'", no_file().errhandler} {
@@ -86,6 +91,11 @@ void File::destroy(File &file) {
 ErrorTarget &File::no_file() {
     static ErrorTarget target{Mark::file, MPI_FILE_NULL, "", &Errhandler::errors_return()};
     return target;
+}
+
+int File::check_writable() const {
+    if (!has(MPI_MODE_RDONLY)) return MPI_SUCCESS;
+    return fail(MPI_ERR_READ_ONLY, "the file '%s' was opened with MPI_MODE_RDONLY", name.c_str());
 }
 
 int File::size(Count &bytes) const {

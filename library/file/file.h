@@ -56,6 +56,8 @@ class FileView {
     bool is_increasing() const {
         return increasing_;
     }
+    /// The position of etype number `offset`, an error if the view cannot reach `bytes` of it in any file.
+    int find_etype(Count offset, Count bytes, Count &position) const;
 
   private:
     /// Takes over the reference to `placed`.
@@ -100,6 +102,8 @@ class File final : public Object {
     bool has(int mode) const {
         return (amode & mode) != 0;
     }
+    /// An error code if the program may not write.
+    int check_writable() const;
     /// The size of the file, in bytes. Returns an error code.
     int size(Count &bytes) const;
     /// An error code for a value of errno.

@@ -31,11 +31,6 @@ int check_committed(const char *argument, const Datatype &datatype) {
     return fail(MPI_ERR_TYPE, "%s is not committed; call MPI_Type_commit first", argument);
 }
 
-int check_writable(const File &file) {
-    if (!file.has(MPI_MODE_RDONLY)) return MPI_SUCCESS;
-    return fail(MPI_ERR_READ_ONLY, "the file '%s' was opened with MPI_MODE_RDONLY", file.name.c_str());
-}
-
 int check_not_sequential(const File &file) {
     if (!file.has(MPI_MODE_SEQUENTIAL)) return MPI_SUCCESS;
     return fail(MPI_ERR_UNSUPPORTED_OPERATION, "the file '%s' was opened with MPI_MODE_SEQUENTIAL", file.name.c_str());
@@ -49,9 +44,11 @@ template <class Work> int by_first(File &file, Count value, const char *name, in
     return agree(file.communicator, code, name);
 }
 
-int check_size(Count size) {
-    return size >= 0 ? MPI_SUCCESS
-                     : fail(MPI_ERR_ARG, "size is %lld, but must not be negative", static_cast<long long>(size));
+/// What giving a file another size asks of both.
+int check_resize(const File &file, Count size) {
+    if (size < 0) return fail(MPI_ERR_ARG, "size is %lld, but must not be negative", static_cast<long long>(size));
+    if (int code = file.check_writable(); code != MPI_SUCCESS) return code;
+    return check_not_sequential(file);
 }
 
 /// Where a seek leads, in bytes of the view.
@@ -101,25 +98,25 @@ int set_view(File &file, Count displacement, Datatype &etype, Datatype &filetype
     return FileView::make(displacement, etype, filetype, *representation, !file.has(MPI_MODE_RDONLY), file.view);
 }
 
+int add_representation(const char *name, const RepresentationFunctions &functions) {
+    if (functions.extent == nullptr)
+        return fail(MPI_ERR_ARG, "dtype_file_extent_fn is a null pointer, but must be a function");
+    return Representation::add(make_representation(name, functions));
+}
+
 } // namespace
 
 namespace mpi {
 
 int File_set_size(File &fh, MPI_Offset size) {
-    int checked = check_size(size);
-    if (checked == MPI_SUCCESS) checked = check_writable(fh);
-    if (checked == MPI_SUCCESS) checked = check_not_sequential(fh);
-    return by_first(fh, size, "size", checked, [&] {
+    return by_first(fh, size, "size", check_resize(fh, size), [&] {
         fh.written = true;
         return ftruncate(fh.descriptor.get(), size) < 0 ? fh.error(errno, "cannot be given another size") : MPI_SUCCESS;
     });
 }
 
 int File_preallocate(File &fh, MPI_Offset size) {
-    int checked = check_size(size);
-    if (checked == MPI_SUCCESS) checked = check_writable(fh);
-    if (checked == MPI_SUCCESS) checked = check_not_sequential(fh);
-    return by_first(fh, size, "size", checked, [&] {
+    return by_first(fh, size, "size", check_resize(fh, size), [&] {
         if (size == 0) return MPI_SUCCESS;
         fh.written = true;
         int number = EINTR;
@@ -187,12 +184,9 @@ int File_get_position(File &fh, MPI_Offset *offset) {
 }
 
 int File_get_byte_offset(File &fh, MPI_Offset offset, MPI_Offset *disp) {
-    Checked position = Checked(offset) * fh.view->etype_bytes();
-    if (offset < 0 || position.overflow() || (position + 1).overflow() ||
-        !fh.view->shown().can_reach(position.value() + 1))
-        return fail(MPI_ERR_ARG, "offset is %lld, but must be from 0 to what a file can have",
-                    static_cast<long long>(offset));
-    *disp = fh.view->shown().offset_of(position.value());
+    Count position = 0;
+    if (int code = fh.view->find_etype(offset, 1, position); code != MPI_SUCCESS) return code;
+    *disp = fh.view->shown().offset_of(position);
     return MPI_SUCCESS;
 }
 
@@ -265,23 +259,19 @@ int File_call_errhandler(File *fh, int errorcode) {
 int Register_datarep(const char *datarep, MPI_Datarep_conversion_function *read_conversion_fn,
                      MPI_Datarep_conversion_function *write_conversion_fn,
                      MPI_Datarep_extent_function *dtype_file_extent_fn, void *extra_state) {
-    if (dtype_file_extent_fn == nullptr)
-        return fail(MPI_ERR_ARG, "dtype_file_extent_fn is a null pointer, but must be a function");
-    return Representation::add(make_representation(datarep, {.read = read_conversion_fn,
-                                                             .write = write_conversion_fn,
-                                                             .extent = dtype_file_extent_fn,
-                                                             .extra_state = extra_state}));
+    return add_representation(datarep, {.read = read_conversion_fn,
+                                        .write = write_conversion_fn,
+                                        .extent = dtype_file_extent_fn,
+                                        .extra_state = extra_state});
 }
 
 int Register_datarep_c(const char *datarep, MPI_Datarep_conversion_function_c *read_conversion_fn,
                        MPI_Datarep_conversion_function_c *write_conversion_fn,
                        MPI_Datarep_extent_function *dtype_file_extent_fn, void *extra_state) {
-    if (dtype_file_extent_fn == nullptr)
-        return fail(MPI_ERR_ARG, "dtype_file_extent_fn is a null pointer, but must be a function");
-    return Representation::add(make_representation(datarep, {.read_large = read_conversion_fn,
-                                                             .write_large = write_conversion_fn,
-                                                             .extent = dtype_file_extent_fn,
-                                                             .extra_state = extra_state}));
+    return add_representation(datarep, {.read_large = read_conversion_fn,
+                                        .write_large = write_conversion_fn,
+                                        .extent = dtype_file_extent_fn,
+                                        .extra_state = extra_state});
 }
 
 } // namespace mpi

@@ -12,6 +12,17 @@
 namespace volley {
 namespace {
 
+/// As in memory, one element after the other.
+int write_as_in_memory(const void *memory, Count count, Datatype &datatype, char *external) {
+    Count position = 0;
+    return report(pack_at(memory, count, datatype, external, count * datatype.size(), position));
+}
+
+int read_as_in_memory(const char *external, void *memory, Count count, Datatype &datatype) {
+    Count position = 0;
+    return report(unpack_at(external, count * datatype.size(), position, memory, count, datatype));
+}
+
 class Native final : public Representation {
   public:
     explicit Native(const char *name) : Representation(name) {}
@@ -24,12 +35,10 @@ class Native final : public Representation {
         return MPI_SUCCESS;
     }
     int write(const void *memory, Count count, Datatype &datatype, char *external) const override {
-        Count position = 0;
-        return report(pack_at(memory, count, datatype, external, count * datatype.size(), position));
+        return write_as_in_memory(memory, count, datatype, external);
     }
     int read(const char *external, void *memory, Count count, Datatype &datatype) const override {
-        Count position = 0;
-        return report(unpack_at(external, count * datatype.size(), position, memory, count, datatype));
+        return read_as_in_memory(external, memory, count, datatype);
     }
 };
 
@@ -67,13 +76,13 @@ class Registered final : public Representation {
         return MPI_SUCCESS;
     }
     int write(const void *memory, Count count, Datatype &datatype, char *external) const override {
+        if (functions_.write == nullptr && functions_.write_large == nullptr)
+            return write_as_in_memory(memory, count, datatype, external);
         return convert(functions_.write, functions_.write_large, const_cast<void *>(memory), count, datatype, external);
     }
     int read(const char *external, void *memory, Count count, Datatype &datatype) const override {
-        if (functions_.read == nullptr && functions_.read_large == nullptr) {
-            Count position = 0;
-            return report(unpack_at(external, count * datatype.size(), position, memory, count, datatype));
-        }
+        if (functions_.read == nullptr && functions_.read_large == nullptr)
+            return read_as_in_memory(external, memory, count, datatype);
         return convert(functions_.read, functions_.read_large, memory, count, datatype, const_cast<char *>(external));
     }
 
@@ -84,10 +93,6 @@ class Registered final : public Representation {
     }
     int convert(MPI_Datarep_conversion_function *function, MPI_Datarep_conversion_function_c *large, void *memory,
                 Count count, Datatype &datatype, char *external) const {
-        if (function == nullptr && large == nullptr) {
-            Count position = 0;
-            return report(pack_at(memory, count, datatype, external, count * datatype.size(), position));
-        }
         int code = MPI_SUCCESS;
         if (large != nullptr) {
             code = large(memory, datatype.handle(), count, external, 0, functions_.extra_state);
@@ -150,7 +155,7 @@ int Representation::in_file(Datatype &datatype, Datatype *&made) const {
         [this](Datatype &predefined, Datatype *&element) {
             Count bytes = 0;
             if (int code = element_bytes(predefined, bytes); code != MPI_SUCCESS) return outcome_of(code);
-            return make_contiguous(CountForm::large, bytes, *Datatype::from_handle(MPI_BYTE), element);
+            return make_contiguous(CountForm::large, bytes, byte_datatype(), element);
         },
         made));
 }

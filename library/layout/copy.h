@@ -24,6 +24,11 @@ struct TypedBuffer {
     Count count;   ///< elements
 };
 
+/// Where contiguous data begin. Precondition: plan->contiguous().
+inline char *contiguous_begin(const TypedBuffer &buffer) {
+    return static_cast<char *>(buffer.address) + buffer.plan->displacement;
+}
+
 /// `packed` receives byte `from` first.
 void pack(const TypedBuffer &source, Count from, Count to, void *packed);
 

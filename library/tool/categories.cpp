@@ -31,7 +31,7 @@ constexpr std::array<CategoryText, 7> categories = {{
 constexpr int changes = 0;
 
 bool exists(int index) {
-    return index >= 0 && static_cast<std::size_t>(index) < categories.size();
+    return element_at(categories, index) != nullptr;
 }
 
 /// The indices of what is in the category.
@@ -63,17 +63,15 @@ namespace mpi {
 using namespace tool;
 
 int T_category_get_num(int *num_cat) {
-    if (!num_cat) return MPI_T_ERR_INVALID;
-    *num_cat = static_cast<int>(tool::categories.size());
-    return MPI_SUCCESS;
+    return give_number(tool::categories, num_cat);
 }
 
 int T_category_get_info(int cat_index, char *name, int *name_len, char *desc, int *desc_len, int *num_cvars,
                         int *num_pvars, int *num_categories) {
-    if (!exists(cat_index)) return MPI_T_ERR_INVALID_INDEX;
-    const CategoryText &text = tool::categories[static_cast<std::size_t>(cat_index)];
-    give_text(text.name, name, name_len);
-    give_text(text.description, desc, desc_len);
+    const CategoryText *text = element_at(tool::categories, cat_index);
+    if (!text) return MPI_T_ERR_INVALID_INDEX;
+    give_text(text->name, name, name_len);
+    give_text(text->description, desc, desc_len);
     give(num_cvars, static_cast<int>(members(control_variables(), cat_index).size()));
     give(num_pvars, static_cast<int>(members(performance_variables(), cat_index).size()));
     give(num_categories, static_cast<int>(subcategories(cat_index).size()));
@@ -87,11 +85,7 @@ int T_category_get_num_events(int cat_index, int *num_events) {
 }
 
 int T_category_get_index(const char *name, int *cat_index) {
-    if (!name || !cat_index) return MPI_T_ERR_INVALID;
-    auto found = std::ranges::find(tool::categories, std::string_view(name), &CategoryText::name);
-    if (found == tool::categories.end()) return MPI_T_ERR_INVALID_NAME;
-    *cat_index = static_cast<int>(found - tool::categories.begin());
-    return MPI_SUCCESS;
+    return give_index(tool::categories, name, cat_index);
 }
 
 int T_category_get_cvars(int cat_index, int len, int *indices) {

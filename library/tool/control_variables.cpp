@@ -132,11 +132,6 @@ struct ControlHandle {
 };
 Handles<ControlHandle> handles;
 
-const ControlVariable *variable_at(int index) {
-    const auto &all = control_variables();
-    return index >= 0 && static_cast<std::size_t>(index) < all.size() ? &all[static_cast<std::size_t>(index)] : nullptr;
-}
-
 int read(const ControlVariable &variable, void *value) {
     if (has_joined()) {
         variable.read(node.settings, value);
@@ -195,14 +190,12 @@ namespace mpi {
 using namespace tool;
 
 int T_cvar_get_num(int *num_cvar) {
-    if (!num_cvar) return MPI_T_ERR_INVALID;
-    *num_cvar = static_cast<int>(control_variables().size());
-    return MPI_SUCCESS;
+    return give_number(control_variables(), num_cvar);
 }
 
 int T_cvar_get_info(int cvar_index, char *name, int *name_len, int *verbosity, MPI_Datatype *datatype,
                     MPI_T_enum *enumtype, char *desc, int *desc_len, int *bind, int *scope) {
-    const ControlVariable *variable = variable_at(cvar_index);
+    const ControlVariable *variable = element_at(control_variables(), cvar_index);
     if (!variable) return MPI_T_ERR_INVALID_INDEX;
     give_text(variable->name, name, name_len);
     give(verbosity, variable->verbosity);
@@ -215,16 +208,11 @@ int T_cvar_get_info(int cvar_index, char *name, int *name_len, int *verbosity, M
 }
 
 int T_cvar_get_index(const char *name, int *cvar_index) {
-    if (!name || !cvar_index) return MPI_T_ERR_INVALID;
-    const auto &all = control_variables();
-    auto found = std::ranges::find(all, std::string_view(name), &ControlVariable::name);
-    if (found == all.end()) return MPI_T_ERR_INVALID_NAME;
-    *cvar_index = static_cast<int>(found - all.begin());
-    return MPI_SUCCESS;
+    return give_index(control_variables(), name, cvar_index);
 }
 
 int T_cvar_handle_alloc(int cvar_index, void *, MPI_T_cvar_handle *handle, int *count) {
-    const ControlVariable *variable = variable_at(cvar_index);
+    const ControlVariable *variable = element_at(control_variables(), cvar_index);
     if (!variable) return MPI_T_ERR_INVALID_INDEX;
     if (!handle) return MPI_T_ERR_INVALID;
     *handle = reinterpret_cast<MPI_T_cvar_handle>(tool::handles.make(variable));

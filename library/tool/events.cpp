@@ -147,10 +147,6 @@ void watch() {
     tool_events = wanted ? &events : nullptr;
 }
 
-bool has_type(int index) {
-    return index >= 0 && static_cast<std::size_t>(index) < event_types().size();
-}
-
 Instance *find_instance(MPI_T_event_instance handle) {
     auto *instance = reinterpret_cast<Instance *>(handle);
     return instance && instance == delivered ? instance : nullptr;
@@ -205,44 +201,38 @@ int T_source_get_timestamp(int source_index, MPI_Count *timestamp) {
 }
 
 int T_event_get_num(int *num_events) {
-    if (!num_events) return MPI_T_ERR_INVALID;
-    *num_events = static_cast<int>(event_types().size());
-    return MPI_SUCCESS;
+    return give_number(event_types(), num_events);
 }
 
 int T_event_get_info(int event_index, char *name, int *name_len, int *verbosity, MPI_Datatype *array_of_datatypes,
                      MPI_Aint *array_of_displacements, int *num_elements, MPI_T_enum *enumtype, MPI_Info *info,
                      char *desc, int *desc_len, int *bind) {
-    if (!has_type(event_index)) return MPI_T_ERR_INVALID_INDEX;
-    const EventType &type = event_types()[static_cast<std::size_t>(event_index)];
-    give_text(type.name, name, name_len);
-    give(verbosity, type.verbosity);
+    const EventType *type = element_at(event_types(), event_index);
+    if (!type) return MPI_T_ERR_INVALID_INDEX;
+    give_text(type->name, name, name_len);
+    give(verbosity, type->verbosity);
     if (num_elements) {
         const auto room = static_cast<std::size_t>(std::max(*num_elements, 0));
-        for (std::size_t i = 0; i < std::min(room, type.elements.size()); i++) {
-            if (array_of_datatypes) array_of_datatypes[i] = type.elements[i].datatype;
+        for (std::size_t i = 0; i < std::min(room, type->elements.size()); i++) {
+            if (array_of_datatypes) array_of_datatypes[i] = type->elements[i].datatype;
             if (array_of_displacements)
-                array_of_displacements[i] = static_cast<MPI_Aint>(type.elements[i].displacement);
+                array_of_displacements[i] = static_cast<MPI_Aint>(type->elements[i].displacement);
         }
-        *num_elements = static_cast<int>(type.elements.size());
+        *num_elements = static_cast<int>(type->elements.size());
     }
-    give(enumtype, type.enumeration ? type.enumeration->handle() : MPI_T_ENUM_NULL);
+    give(enumtype, type->enumeration ? type->enumeration->handle() : MPI_T_ENUM_NULL);
     if (info) *info = no_hints();
-    give_text(type.description, desc, desc_len);
+    give_text(type->description, desc, desc_len);
     give(bind, static_cast<int>(MPI_T_BIND_NO_OBJECT));
     return MPI_SUCCESS;
 }
 
 int T_event_get_index(const char *name, int *event_index) {
-    if (!name || !event_index) return MPI_T_ERR_INVALID;
-    auto found = std::ranges::find(event_types(), std::string_view(name), &EventType::name);
-    if (found == event_types().end()) return MPI_T_ERR_INVALID_NAME;
-    *event_index = static_cast<int>(found - event_types().begin());
-    return MPI_SUCCESS;
+    return give_index(event_types(), name, event_index);
 }
 
 int T_event_handle_alloc(int event_index, void *, MPI_Info, MPI_T_event_registration *event_registration) {
-    if (!has_type(event_index)) return MPI_T_ERR_INVALID_INDEX;
+    if (!element_at(event_types(), event_index)) return MPI_T_ERR_INVALID_INDEX;
     if (!event_registration) return MPI_T_ERR_INVALID;
     *event_registration = registrations.make(Registration{.type = event_index})->handle();
     return MPI_SUCCESS;

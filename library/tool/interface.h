@@ -8,6 +8,8 @@
 
 #include <mpi.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <string_view>
 #include <unordered_map>
@@ -25,6 +27,35 @@ template <class Type> void give(Type *place, Type value) {
 /// A text as the interface returns it (MPI 5.0, section 15.3.3): as much as fits, with a null character at its end, and
 /// in `length` what the whole text needs.
 void give_text(std::string_view text, char *place, int *length);
+
+// A table is what the interface counts and gives numbers to: variables, events, categories.
+
+/// nullptr if the table has no such element.
+template <class Table> auto *element_at(Table &table, int index) {
+    return index >= 0 && static_cast<std::size_t>(index) < table.size() ? &table[static_cast<std::size_t>(index)]
+                                                                        : nullptr;
+}
+
+/// What the functions ..._get_num return.
+template <class Table> int give_number(const Table &table, int *number) {
+    if (!number) return MPI_T_ERR_INVALID;
+    *number = static_cast<int>(table.size());
+    return MPI_SUCCESS;
+}
+
+/// What the functions ..._get_index return: the number of the element of that name for which `condition` holds.
+template <class Table, class Condition>
+int give_index(const Table &table, const char *name, int *index, Condition &&condition) {
+    if (!name || !index) return MPI_T_ERR_INVALID;
+    const auto found = std::ranges::find_if(
+        table, [&](const auto &element) { return std::string_view(name) == element.name && condition(element); });
+    if (found == table.end()) return MPI_T_ERR_INVALID_NAME;
+    *index = static_cast<int>(found - table.begin());
+    return MPI_SUCCESS;
+}
+template <class Table> int give_index(const Table &table, const char *name, int *index) {
+    return give_index(table, name, index, [](const auto &) { return true; });
+}
 
 /// The objects that handles of one kind name.
 template <class Type> class Handles {

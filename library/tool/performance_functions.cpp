@@ -82,11 +82,6 @@ class PerformanceHandle {
 Handles<PerformanceSession> sessions;
 Handles<PerformanceHandle> handles;
 
-const PerformanceVariable *variable_at(int index) {
-    const auto &all = performance_variables();
-    return index >= 0 && static_cast<std::size_t>(index) < all.size() ? &all[static_cast<std::size_t>(index)] : nullptr;
-}
-
 /// The handle, which has to belong to the session.
 int find(MPI_T_pvar_session session, MPI_T_pvar_handle handle, PerformanceHandle *&found) {
     const PerformanceSession *its = sessions.find(session);
@@ -126,15 +121,13 @@ namespace mpi {
 using namespace tool;
 
 int T_pvar_get_num(int *num_pvar) {
-    if (!num_pvar) return MPI_T_ERR_INVALID;
-    *num_pvar = static_cast<int>(performance_variables().size());
-    return MPI_SUCCESS;
+    return give_number(performance_variables(), num_pvar);
 }
 
 int T_pvar_get_info(int pvar_index, char *name, int *name_len, int *verbosity, int *var_class, MPI_Datatype *datatype,
                     MPI_T_enum *enumtype, char *desc, int *desc_len, int *bind, int *readonly, int *continuous,
                     int *atomic) {
-    const PerformanceVariable *variable = variable_at(pvar_index);
+    const PerformanceVariable *variable = element_at(performance_variables(), pvar_index);
     if (!variable) return MPI_T_ERR_INVALID_INDEX;
     give_text(variable->name, name, name_len);
     give(verbosity, variable->verbosity);
@@ -150,12 +143,8 @@ int T_pvar_get_info(int pvar_index, char *name, int *name_len, int *verbosity, i
 }
 
 int T_pvar_get_index(const char *name, int var_class, int *pvar_index) {
-    if (!name || !pvar_index) return MPI_T_ERR_INVALID;
-    const auto &all = performance_variables();
-    auto found = std::ranges::find(all, std::string_view(name), &PerformanceVariable::name);
-    if (found == all.end() || found->variable_class != var_class) return MPI_T_ERR_INVALID_NAME;
-    *pvar_index = static_cast<int>(found - all.begin());
-    return MPI_SUCCESS;
+    return give_index(performance_variables(), name, pvar_index,
+                      [&](const PerformanceVariable &variable) { return variable.variable_class == var_class; });
 }
 
 int T_pvar_session_create(MPI_T_pvar_session *session) {
@@ -178,7 +167,7 @@ int T_pvar_handle_alloc(MPI_T_pvar_session session, int pvar_index, void *obj_ha
                         int *count) {
     const PerformanceSession *its = sessions.find(session);
     if (!its) return MPI_T_ERR_INVALID_SESSION;
-    const PerformanceVariable *variable = variable_at(pvar_index);
+    const PerformanceVariable *variable = element_at(performance_variables(), pvar_index);
     if (!variable) return MPI_T_ERR_INVALID_INDEX;
     if (!handle) return MPI_T_ERR_INVALID;
     MPI_Comm bound = MPI_COMM_NULL;

@@ -30,8 +30,7 @@ struct alignas(64) SpreadBuffer {
 /// Packed operands of a piece: where they are, or a copy.
 const char *operands(const TypedBuffer &operand, Count from, Count to, PieceBuffer &buffer) {
     if (operand.plan == nullptr) return nullptr;
-    if (operand.plan->contiguous())
-        return static_cast<const char *>(operand.address) + operand.plan->displacement + from;
+    if (operand.plan->contiguous()) return contiguous_begin(operand) + from;
     pack(operand, from, to, buffer.bytes);
     return buffer.bytes;
 }
@@ -91,10 +90,6 @@ bool is_locked(const WindowTarget &target, const Datatype &basic) {
     return target.locks_accumulates || !is_atomic(basic);
 }
 
-char *contiguous_begin(const TypedBuffer &buffer) {
-    return static_cast<char *>(buffer.address) + buffer.plan->displacement;
-}
-
 /// Whether these are elements side by side, where the processor wants them; or none.
 bool is_plain(const TypedBuffer &buffer, const BasicType &basic) {
     return buffer.plan == nullptr ||
@@ -135,7 +130,7 @@ int accumulate_pieces(const WindowTarget &target, const Accumulation &accumulati
         char *found = nullptr;
         const bool in_place = result.plan != nullptr && result.plan->contiguous();
         if (in_place)
-            found = static_cast<char *>(result.address) + result.plan->displacement + from;
+            found = contiguous_begin(result) + from;
         else if (result.plan != nullptr)
             found = result_buffer.bytes;
         int code = lock ? combine_locked(target, accumulation, from, next, operand, found)
@@ -162,8 +157,7 @@ int accumulate_by_instructions(const WindowTarget &target, const Accumulation &a
 bool note_element(Datatype &datatype, Datatype *&found) {
     if (datatype.is_predefined()) {
         if (found == nullptr) found = &datatype;
-        const BasicType &own = datatype.basic(), &other = found->basic();
-        return found == &datatype || (own.kind == other.kind && own.size == other.size && own.kind != BasicKind::none);
+        return is_same_element(datatype, *found);
     }
     const Datatype *last = nullptr;
     for (Count i = 0; i < datatype.pieces(); i++) {
@@ -209,6 +203,11 @@ int compare_and_swap(const WindowState &window, const WindowTarget &target, char
         if (int code = write_packed(target, data, 0, basic.size(), value)) return code;
     std::memcpy(result, found, bytes);
     return MPI_SUCCESS;
+}
+
+bool is_same_element(const Datatype &one, const Datatype &other) {
+    const BasicType &a = one.basic(), &b = other.basic();
+    return &one == &other || (a.kind == b.kind && a.size == b.size && a.kind != BasicKind::none);
 }
 
 Datatype *only_element_of(Datatype &datatype) {

@@ -26,6 +26,9 @@ int accumulate(const WindowState &window, const WindowTarget &target, const Accu
 int compare_and_swap(const WindowState &window, const WindowTarget &target, char *address, Datatype &basic,
                      const void *compare, const void *value, void *result);
 
+/// Whether two predefined datatypes mean the same: two names of one, for example.
+bool is_same_element(const Datatype &one, const Datatype &other);
+
 /// The predefined datatype that all elements of a datatype have; nullptr if they have several, or none at all.
 Datatype *only_element_of(Datatype &datatype);
 

@@ -86,15 +86,10 @@ int copy_by_kernel(const WindowTarget &target, Pieces remote, Pieces local, Way 
 }
 
 TypedBuffer packed_buffer(const void *packed, Count bytes) {
-    return {&plan_of_bytes(), const_cast<void *>(packed), bytes};
+    return {&byte_datatype().plan(), const_cast<void *>(packed), bytes};
 }
 
 } // namespace
-
-const DatatypePlan &plan_of_bytes() {
-    static const DatatypePlan &plan = Datatype::from_handle(MPI_BYTE)->plan();
-    return plan;
-}
 
 int copy_to_target(const WindowTarget &target, const TypedBuffer &data, const TypedBuffer &source, Count bytes) {
     if (target.access == Access::kernel)

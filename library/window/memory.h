@@ -19,7 +19,4 @@ int read_packed(const WindowTarget &target, const TypedBuffer &data, Count from,
 /// Whether the kernel lets this process read and write that one's memory; asked once for each.
 bool kernel_reaches(ProcessIndex process);
 
-/// The plan of bytes.
-const DatatypePlan &plan_of_bytes();
-
 } // namespace volley

@@ -82,10 +82,6 @@ int check_amount(const char *argument, Count bytes, const Place &place) {
                 static_cast<long long>(bytes), static_cast<long long>(place.bytes));
 }
 
-char *contiguous_begin(const TypedBuffer &buffer) {
-    return static_cast<char *>(buffer.address) + buffer.plan->displacement;
-}
-
 /// One block of memory on both sides, which is the common case.
 bool is_plain(const Place &place, const TypedBuffer &buffer) {
     return place.target->access == Access::direct && place.data.plan->contiguous() && buffer.plan->contiguous();
@@ -149,9 +145,7 @@ int other_elements(const char *argument) {
 
 bool have_equal_elements(Datatype &one, const Datatype &element) {
     const Datatype *own = only_element_of(one);
-    if (own == nullptr) return false;
-    const BasicType &a = own->basic(), &b = element.basic();
-    return own == &element || (a.kind == b.kind && a.size == b.size && a.kind != BasicKind::none);
+    return own != nullptr && is_same_element(*own, element);
 }
 
 /// MPI_REPLACE and all predefined operations of reductions; MPI_NO_OP where there is a result.

@@ -190,29 +190,34 @@ std::uint64_t RemoteAccess::expect(const ResultBuffer &result, Count bytes, Requ
     return last_number_;
 }
 
-void RemoteAccess::put(int rank, const TypedBuffer &data, const TypedBuffer &source, Count bytes) {
-    RequestHeader header = describe(rank, RequestKind::put, data);
+/// Calls `send_piece` for one piece of the data after the other, in which the header says where it lies.
+template <class SendPiece>
+void RemoteAccess::in_pieces(RequestHeader &header, Count bytes, Count step, SendPiece &&send_piece) {
     for (header.from = 0; header.from < bytes; header.from = header.to) {
-        header.to = std::min(header.from + piece_bytes, bytes);
+        header.to = std::min(header.from + step, bytes);
         header.last = header.to == bytes;
         wait_for_room();
+        send_piece();
+    }
+}
+
+void RemoteAccess::put(int rank, const TypedBuffer &data, const TypedBuffer &source, Count bytes) {
+    RequestHeader header = describe(rank, RequestKind::put, data);
+    in_pieces(header, bytes, piece_bytes, [&] {
         Message &message = begin(header);
         pack(source, header.from, header.to, message.data);
         message.bytes = header.to - header.from;
         send(rank, message);
-    }
+    });
 }
 
 void RemoteAccess::get(int rank, const TypedBuffer &data, const ResultBuffer &result, Count bytes, Request **request) {
     RequestHeader header = describe(rank, RequestKind::get, data);
     header.number = expect(result, bytes, request);
-    for (header.from = 0; header.from < bytes; header.from = header.to) {
-        header.to = std::min(header.from + piece_bytes, bytes);
-        header.last = header.to == bytes;
-        wait_for_room();
+    in_pieces(header, bytes, piece_bytes, [&] {
         expected_ += header.to - header.from;
         send(rank, begin(header));
-    }
+    });
 }
 
 void RemoteAccess::accumulate(int rank, const Accumulation &accumulation, const ResultBuffer *result, Count bytes,
@@ -222,11 +227,8 @@ void RemoteAccess::accumulate(int rank, const Accumulation &accumulation, const 
     header.operation = number_of(accumulation.operation.handle());
     header.element = element_number(accumulation.basic);
     if (result != nullptr) header.number = expect(*result, bytes, request);
-    const Count size = accumulation.basic.size(), step = piece_bytes / size * size;
-    for (header.from = 0; header.from < bytes; header.from = header.to) {
-        header.to = std::min(header.from + step, bytes);
-        header.last = header.to == bytes;
-        wait_for_room();
+    const Count size = accumulation.basic.size();
+    in_pieces(header, bytes, piece_bytes / size * size, [&] {
         if (result != nullptr) expected_ += header.to - header.from;
         Message &message = begin(header);
         if (accumulation.operand.plan != nullptr) {
@@ -234,7 +236,7 @@ void RemoteAccess::accumulate(int rank, const Accumulation &accumulation, const 
             message.bytes = header.to - header.from;
         }
         send(rank, message);
-    }
+    });
 }
 
 void RemoteAccess::compare_and_swap(int rank, char *address, Datatype &element, const void *compare, const void *value,
@@ -350,7 +352,7 @@ RemoteAccess::Message &RemoteAccess::begin_answer(const RequestHeader &request, 
 
 TypedBuffer RemoteAccess::target_data(int origin, const RequestHeader &header) {
     auto *address = reinterpret_cast<void *>(header.address);
-    if (header.plan == 0) return {&plan_of_bytes(), address, header.count};
+    if (header.plan == 0) return {&byte_datatype().plan(), address, header.count};
     const auto *plan = plans_.at({origin, header.plan}).data();
     return {reinterpret_cast<const DatatypePlan *>(plan), address, header.count};
 }
@@ -368,13 +370,13 @@ void RemoteAccess::serve_accumulate(int origin, const RequestHeader &header, con
                               target_data(origin, header)};
     // Positions count from the beginning of all the data, of which the message has a part.
     if (accumulation.operation.number() != Operation::no_op_number)
-        accumulation.operand = {&plan_of_bytes(), const_cast<char *>(data) - header.from, header.to};
+        accumulation.operand = {&byte_datatype().plan(), const_cast<char *>(data) - header.from, header.to};
     if (header.kind == RequestKind::accumulate) {
         static_cast<void>(volley::accumulate(state_, own_, accumulation, header.from, header.to));
         return;
     }
     Message &answer = begin_answer(header, header.to - header.from);
-    accumulation.result = {&plan_of_bytes(), answer.data - header.from, header.to};
+    accumulation.result = {&byte_datatype().plan(), answer.data - header.from, header.to};
     static_cast<void>(
         volley::accumulate(state_, own_, accumulation, header.from, header.to)); // its own memory: cannot fail
     send(origin, answer);

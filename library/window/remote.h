@@ -103,6 +103,7 @@ class RemoteAccess final : private ProgressHook {
     RequestHeader describe(int rank, RequestKind kind, const TypedBuffer &data);
     std::uint64_t expect(const ResultBuffer &result, Count bytes, Request **request);
     void wait_for_room();
+    template <class SendPiece> void in_pieces(RequestHeader &header, Count bytes, Count step, SendPiece &&send_piece);
     void retire_sent();
     void take_data(const RequestHeader &header, const char *data);
 

@@ -133,6 +133,14 @@ int find_ranks(const Window &window, const Group &group, std::vector<int> &ranks
     return MPI_SUCCESS;
 }
 
+/// Tells a rank that this one has posted its memory to it, or completed its accesses.
+void announce(Window &window, int rank, std::atomic<std::uint64_t> WindowEntry::*counter, RequestKind kind) {
+    const WindowTarget &other = target_of(window, rank);
+    if (other.part == nullptr) return state_of(window).remote->notify(rank, kind);
+    (other.part->entry(window.communicator().rank()).*counter).fetch_add(1, std::memory_order_release);
+    node.wake_rank(other.process);
+}
+
 /// Whether this origin has completed the accesses of the epoch that is open for it.
 bool has_completed(Window &window, int origin) {
     const std::uint64_t completed = state_of(window).own->entry(origin).completed.load(std::memory_order_acquire);
@@ -167,16 +175,7 @@ int Win_post(Group &group, int assertion, Window &win) {
     if (state.posts) return wrong_epoch(state, "MPI_Win_wait must end it first");
     if (int code = find_ranks(win, group, state.exposed)) return code;
     state.posts = true;
-    const int own = win.communicator().rank();
-    for (int origin : state.exposed) {
-        const WindowTarget &other = target_of(win, origin);
-        if (other.part == nullptr) {
-            state.remote->notify(origin, RequestKind::post);
-            continue;
-        }
-        other.part->entry(own).posted.fetch_add(1, std::memory_order_release);
-        node.wake_rank(other.process);
-    }
+    for (int origin : state.exposed) announce(win, origin, &WindowEntry::posted, RequestKind::post);
     return MPI_SUCCESS;
 }
 
@@ -201,17 +200,10 @@ int Win_start(Group &group, int assertion, Window &win) {
 int Win_complete(Window &win) {
     WindowState &state = state_of(win);
     if (!state.starts) return wrong_epoch(state, "MPI_Win_complete ends one of MPI_Win_start");
-    const int own = win.communicator().rank();
     flush_all(win);
     for (int rank : state.started) {
-        WindowTarget &target = target_of(win, rank);
-        target.open = false;
-        if (target.part == nullptr) {
-            state.remote->notify(rank, RequestKind::complete);
-            continue;
-        }
-        target.part->entry(own).completed.fetch_add(1, std::memory_order_release);
-        node.wake_rank(target.process);
+        target_of(win, rank).open = false;
+        announce(win, rank, &WindowEntry::completed, RequestKind::complete);
     }
     state.started.clear();
     state.starts = false;

@@ -54,14 +54,10 @@ static MPI_Win window_of(const struct volley_point *point) {
     return created.window;
 }
 
-/* Computing if there is a core for each rank, else asleep (or one would keep the other from it). */
-static void stay_away_until(uint64_t deadline, int polling) {
-    const struct timespec nap = {.tv_nsec = 50000};
+static void look_for_message(void *unused) {
+    (void)unused;
     int flag;
-    while (volley_now() < deadline) {
-        if (polling) MPI_Iprobe(0, VOLLEY_TAG + 1, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
-        if (volley_cores() < 2) nanosleep(&nap, NULL);
-    }
+    MPI_Iprobe(0, VOLLEY_TAG + 1, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
 }
 
 static void put(const void *buffer, int bytes, MPI_Win window) {
@@ -117,13 +113,13 @@ static void measure(const struct volley_point *point, uint64_t repetitions) {
     for (uint64_t i = 0; i < repetitions; i++) {
         uint64_t go = volley_maximum(volley_now()) + volley_ticks_in(SETTLE_NS), start = 0, end = 0;
         if (volley.rank == 0) {
-            stay_away_until(go, 0);
+            volley_stay_away(go, NULL, NULL);
             start = volley_now();
             put(buffer, (int)point->size, window);
             end = volley_now();
             volley_record(start, end);
         } else
-            stay_away_until(go + absence, has(point, "polling"));
+            volley_stay_away(go + absence, has(point, "polling") ? look_for_message : NULL, NULL);
         uint64_t back = volley_maximum(volley.rank == TARGET ? volley_now() : 0);
         if (volley.rank == 0 && seen.count < 16 && back > start) {
             seen.stands_ns[seen.count] = volley_ns_in(end - start);

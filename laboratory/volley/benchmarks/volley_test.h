@@ -39,6 +39,16 @@ static inline int volley_cores(void) {
     return cores ? cores : (int)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
+/* Away from MPI until then: computing if there is a core for each rank, else asleep (or one would keep the other from
+ * it). With a function to call `meanwhile` not quite: it is called all the while. */
+static inline void volley_stay_away(uint64_t deadline, void (*meanwhile)(void *), void *argument) {
+    const struct timespec nap = {.tv_nsec = 50000};
+    while (volley_now() < deadline) {
+        if (meanwhile) meanwhile(argument);
+        if (volley_cores() < 2) nanosleep(&nap, NULL);
+    }
+}
+
 typedef uint64_t (*volley_check_function)(const struct volley_point *point);
 typedef void (*volley_measure_function)(const struct volley_point *point, uint64_t repetitions);
 

@@ -31,6 +31,10 @@ COPYING_LAUNCHES = 3
 """Copying within one core hardly differs between launches."""
 STAYED = 0.6
 """With this share of its log left or more, an intervention did nothing."""
+THREEFOLD = (2.2, 3.8)
+"""Between these, three times the absence made an operation stand three times as long."""
+UNMOVED = 1.4
+"""Below this it does not wait for who is away."""
 
 
 def is_gone(before: Sequence[float], after: Sequence[float]) -> bool | None:
@@ -42,6 +46,14 @@ def is_gone(before: Sequence[float], after: Sequence[float]) -> bool | None:
     if left <= LEFT and max(after) < min(before):
         return True if fewest >= LAUNCHES else None
     return False if left >= STAYED else None
+
+
+def follows_absence(once: float, threefold: float) -> bool | None:
+    """Whether what waits for an absent rank stood three times as long when that rank was away three times as long."""
+    ratio = threefold / once
+    if THREEFOLD[0] <= ratio <= THREEFOLD[1]:
+        return True
+    return False if ratio < UNMOVED else None
 
 
 @dataclass(frozen=True)

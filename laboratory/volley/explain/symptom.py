@@ -204,16 +204,20 @@ class Spike(Symptom):
         return [self.sign * (one - self.growth) for one in raw if math.isfinite(one)]
 
 
-class Stall(Symptom):
+class Ends(Symptom):
+    """What is measured at the smallest size that shows it, and at the largest; subclasses say how."""
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Both ends of the finding."""
+        return tuple(sorted({self.finding.size_from, self.finding.size_to}))
+
+
+class Stall(Ends):
     """Late messages: the share of messages that come at least half as late as the finding says."""
 
     kinds = ("stall",)
     shares_of = "operations"
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """The smallest that stalls, and the largest."""
-        return tuple(sorted({self.finding.size_from, self.finding.size_to}))
 
     @property
     def expected(self) -> float:
@@ -231,16 +235,11 @@ class Stall(Symptom):
         return found
 
 
-class HeldUp(Symptom):
+class HeldUp(Ends):
     """An operation that waits for a rank that is away: the share of the absence for which it stands."""
 
     kinds = ("held up",)
     shares_of = "absences"
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """The smallest that is held up, and the largest."""
-        return tuple(sorted({self.finding.size_from, self.finding.size_to}))
 
     @property
     def expected(self) -> float:

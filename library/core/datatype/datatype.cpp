@@ -345,4 +345,9 @@ Outcome Datatype::Access::describe(Datatype &datatype) {
     return {};
 }
 
+Datatype &byte_datatype() {
+    static Datatype &byte = *Datatype::from_handle(MPI_BYTE);
+    return byte;
+}
+
 } // namespace volley

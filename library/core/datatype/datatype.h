@@ -238,6 +238,9 @@ class Datatype {
     std::array<char, MPI_MAX_OBJECT_NAME> name_{};
 };
 
+/// MPI_BYTE, as which packed data are described.
+Datatype &byte_datatype();
+
 /// Types nested deeper than this are refused: walking them recurses.
 inline constexpr int deepest_nesting = 1000;
 

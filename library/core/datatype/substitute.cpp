@@ -83,7 +83,7 @@ Outcome substitute_in(Datatype &datatype, const Substitution &substitution, Data
         parts.types.push_back(part);
     }
     // A struct of nothing has no parts.
-    if (parts.types.empty()) return make_contiguous(CountForm::large, 0, *Datatype::from_handle(MPI_BYTE), made);
+    if (parts.types.empty()) return make_contiguous(CountForm::large, 0, byte_datatype(), made);
     return make_again(datatype, parts.types, made);
 }
 

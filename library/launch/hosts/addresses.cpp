@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "launch/hosts/addresses.h"
 
-#include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -14,6 +13,7 @@
 #include <set>
 
 #include "boot/error.h"
+#include "boot/sockets.h"
 
 namespace volley::launch {
 namespace {
@@ -63,14 +63,12 @@ std::string network_of(const HostAddress &address) {
 /// Reads ADDRESS/PREFIX; nothing if it is none.
 std::optional<std::string> read_network(const std::string &text) {
     const auto slash = text.find('/');
-    HostAddress read{.interface = "", .address = {}, .prefix = 0};
     if (slash == std::string::npos) return std::nullopt;
-    const std::string address = text.substr(0, slash);
-    const auto family = static_cast<std::uint16_t>(address.find(':') == std::string::npos ? AF_INET : AF_INET6);
-    read.address.family = family;
+    const auto address = parse_address(text.substr(0, slash));
+    if (!address) return std::nullopt;
+    HostAddress read{.interface = "", .address = *address, .prefix = 0};
     const auto [end, error] = std::from_chars(text.data() + slash + 1, text.data() + text.size(), read.prefix);
-    if (inet_pton(family, address.c_str(), read.address.bytes) != 1 || error != std::errc() ||
-        end != text.data() + text.size() || read.prefix > 8 * bytes_of(read.address))
+    if (error != std::errc() || end != text.data() + text.size() || read.prefix > 8 * bytes_of(read.address))
         return std::nullopt;
     return network_of(read);
 }

@@ -14,17 +14,13 @@ import math
 import numpy as np
 
 from volley.detect.finding import Finding
-from volley.explain.case import Case, is_gone
+from volley.explain.case import Case, follows_absence, is_gone
 from volley.explain.cause import Cause, Examination, Suspicion
 from volley.explain.experiment import Measured
 from volley.explain.scene import Scene
 
 AS_LONG = 0.8
 """Share of the receiver's absence that a sender must stand to be said to wait for it."""
-THREEFOLD = (2.2, 3.8)
-"""Between these, three times the absence made the sender stand three times as long."""
-UNMOVED = 1.4
-"""Below this the sender does not wait for the receiver."""
 
 
 class ReceiverProgress(Cause):
@@ -79,11 +75,9 @@ class ReceiverProgress(Cause):
         )
         if first < 1e6:
             return Examination(None, None, said, figures=figures, reproduced=False)
-        ratio = third / first
-        follows = True if THREEFOLD[0] <= ratio <= THREEFOLD[1] else False if ratio < UNMOVED else None
         return Examination(
             is_gone(found, polling),
-            follows,
+            follows_absence(first, third),
             said,
             "post MPI_Irecv before the message comes and call MPI_Test now and then while computing, or send with "
             "MPI_Isend and compute meanwhile",

@@ -12,9 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from volley.detect.finding import Finding
-from volley.explain.case import Case
+from volley.explain.case import Case, follows_absence
 from volley.explain.cause import Cause, Examination, Suspicion, not_shown
-from volley.explain.causes.receiver_progress import THREEFOLD, UNMOVED
 from volley.explain.experiment import Measured
 from volley.explain.scene import Scene
 from volley.units import format_time
@@ -55,8 +54,7 @@ class TargetProgress(Cause):
             f"MPI_Win_lock, MPI_Put and MPI_Win_unlock stand {format_time(first)}; {format_time(second)} if the target "
             f"calls MPI_Iprobe while it is away; {format_time(third)} if it is away three times as long.",
         )
-        ratio = third / first
-        follows = True if THREEFOLD[0] <= ratio <= THREEFOLD[1] else False if ratio < UNMOVED else None
+        follows = follows_absence(first, third)
         figures = {"as_found_ns": found, "polling_ns": after, "away_three_times_ns": away, **contrast.figures()}
         return Examination(contrast.removed, follows, said, _remedy(variant), figures, reproduced=True)
 

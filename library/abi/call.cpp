@@ -19,12 +19,14 @@ void Call::enter(std::uint32_t function, bool anytime) {
     locked_ = true;
     if (!anytime && !engine.available.load(std::memory_order_relaxed)) refuse(function);
     function_ = &node.function();
-    previous_ = function_->load(std::memory_order_relaxed);
+    previous_ = engine.lock.function();
+    engine.lock.set_function(function);
     function_->store(function, std::memory_order_relaxed);
     forget_blame();
 }
 
 void Call::leave() {
+    if (engine.lock.is_held()) engine.lock.set_function(previous_);
     if (locked_)
         engine.lock.release();
     else if (previous_ == 0)

@@ -37,6 +37,7 @@ void Lock::share_for_good() {
 void Lock::settle(std::int32_t depth) {
     holder_.store(self(), std::memory_order_relaxed);
     depth_ = depth;
+    function_ = inside_->load(std::memory_order_relaxed);
     former_is_settled_ = true;
     step();
 }
@@ -103,7 +104,7 @@ void Lock::take(Guard &guard, std::int32_t depth) {
 }
 
 void Lock::acquire() {
-    if (holder_.load(std::memory_order_relaxed) == self()) {
+    if (is_held()) {
         depth_++;
         return;
     }
@@ -127,13 +128,13 @@ void Lock::release() {
 }
 
 void Lock::leave_as_owner() {
-    if (holder_.load(std::memory_order_relaxed) == self()) return release(); // it took the lock while it waited
+    if (is_held()) return release(); // it took the lock while it waited
     step();
 }
 
 std::int32_t Lock::give_away() {
     if (is_owner()) return 0;
-    if (holder_.load(std::memory_order_relaxed) != self()) {
+    if (!is_held()) {
         Guard guard(mutex_);
         if (!is_inside_as_owner()) return 0;
         settle(1);

@@ -48,6 +48,17 @@ class Lock {
 
     void acquire();
     void release();
+    /// The function that the threads with the lock are in, which its holder publishes: what is read from where it is
+    /// published may be of an owner that has just come and will find that it is none any more.
+    std::uint32_t function() const {
+        return function_;
+    }
+    void set_function(std::uint32_t function) {
+        function_ = function;
+    }
+    bool is_held() const {
+        return holder_.load(std::memory_order_relaxed) == self();
+    }
     /// Ends a call that was entered as the owner, after another thread has ended the ownership.
     void leave_as_owner();
 
@@ -82,6 +93,7 @@ class Lock {
     std::mutex mutex_; ///< the holder keeps it locked; other threads lock it only to look at the fields below
     std::atomic<const void *> holder_{nullptr};
     std::int32_t depth_ = 0;
+    std::uint32_t function_ = 0;
     // Read and written under the mutex.
     const std::atomic<std::uint32_t> *inside_ = nullptr;
     const void *only_ = nullptr;          ///< the thread that may become the owner; or `several`

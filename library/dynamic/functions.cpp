@@ -16,6 +16,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -61,11 +63,33 @@ int accept_at(const char *port_name, Meeting &meeting) {
     return MPI_SUCCESS;
 }
 
-int connect_at(const char *port_name, Meeting &meeting) {
+/// How long the owner of a port may take to accept (MPI 5.0, section 11.9.4, leaves that to the MPI, but it must end).
+/// The hint timeout has seconds.
+int time_to_connect(const Info *info, std::chrono::seconds &time) {
+    time = std::chrono::minutes(3);
+    const std::string *wanted = info ? info->find("timeout") : nullptr;
+    if (!wanted) return MPI_SUCCESS;
+    int seconds = 0;
+    const char *end = wanted->data() + wanted->size();
+    if (std::from_chars(wanted->data(), end, seconds).ptr != end || seconds <= 0)
+        return fail(MPI_ERR_INFO_VALUE, "timeout is \"%s\", but must be a number of seconds", wanted->c_str());
+    time = std::chrono::seconds(seconds);
+    return MPI_SUCCESS;
+}
+
+int connect_at(const char *port_name, const Info *info, Meeting &meeting) {
     if (!port_name) return no_port_name();
     const auto name = PortName::of(port_name);
     if (!name) return fail(MPI_ERR_PORT, "port_name is \"%.80s\", which is no port's name", port_name);
-    Descriptor socket = connect_to_port(*name);
+    std::chrono::seconds time = {};
+    if (int code = time_to_connect(info, time); code != MPI_SUCCESS) return code;
+    const Deadline deadline(time);
+    Descriptor socket = connect_to_port(*name, &deadline);
+    if (!socket && errno == ETIMEDOUT)
+        return fail(MPI_ERR_PORT,
+                    "nobody has called MPI_Comm_accept at the port %s:%d for %lld s; the hint timeout of "
+                    "MPI_Comm_connect says how long to wait",
+                    text_of(name->address).c_str(), name->port, static_cast<long long>(time.count()));
     if (!socket)
         return fail(MPI_ERR_PORT, "nobody takes connections at the port %s:%d: %s", text_of(name->address).c_str(),
                     name->port, std::strerror(errno));
@@ -125,11 +149,11 @@ int Comm_accept(const char *port_name, Info *, int root, Communicator &comm, MPI
     return give(comm, code, made, newcomm);
 }
 
-int Comm_connect(const char *port_name, Info *, int root, Communicator &comm, MPI_Comm *newcomm) {
+int Comm_connect(const char *port_name, Info *info, int root, Communicator &comm, MPI_Comm *newcomm) {
     *newcomm = MPI_COMM_NULL;
     if (int code = check_root(root, comm); code != MPI_SUCCESS) return code;
     Communicator *made = nullptr;
-    int code = connect_groups(comm, root, [&](Meeting &meeting) { return connect_at(port_name, meeting); }, made);
+    int code = connect_groups(comm, root, [&](Meeting &meeting) { return connect_at(port_name, info, meeting); }, made);
     return give(comm, code, made, newcomm);
 }
 

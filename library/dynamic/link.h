@@ -8,6 +8,7 @@
 #include "boot/descriptor.h"
 #include "boot/job.h"
 
+#include <chrono>
 #include <cstddef>
 #include <utility>
 
@@ -25,6 +26,20 @@ class Watch {
     int descriptor_;
 };
 
+/// A time after which a wait on a link fails, with errno ETIMEDOUT. Its descriptor wakes the rank.
+class Deadline {
+  public:
+    /// Throws Error if the system has no timer left.
+    explicit Deadline(std::chrono::seconds from_now);
+    bool has_passed() const;
+    int descriptor() const {
+        return timer_.get();
+    }
+
+  private:
+    Descriptor timer_;
+};
+
 class Link {
   public:
     Link() = default;
@@ -32,7 +47,13 @@ class Link {
     explicit Link(Descriptor socket) : owned_(std::move(socket)), socket_(owned_.get()) {}
     explicit Link(int socket) : socket_(socket) {}
 
-    // False if the peer has gone before all is there. Not a byte more than that is taken from the stream.
+    /// Until then its reads and writes wait. It must live as long as they may be called.
+    void set_deadline(const Deadline &deadline) {
+        deadline_ = &deadline;
+    }
+
+    // False if the peer has gone, or the deadline has passed, before all is there. Not a byte more than that is taken
+    // from the stream.
     bool write(const void *bytes, std::size_t count);
     bool read(void *bytes, std::size_t count);
 
@@ -40,8 +61,11 @@ class Link {
     [[nodiscard]] NetworkAddress own_address() const;
 
   private:
+    template <class Move> bool move_all(bool writes, std::size_t count, Move &&move);
+
     Descriptor owned_;
     int socket_ = -1;
+    const Deadline *deadline_ = nullptr; ///< nullptr: none
 };
 
 } // namespace volley

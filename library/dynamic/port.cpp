@@ -130,18 +130,21 @@ Descriptor Port::accept(const std::function<bool()> &is_over, int descriptor) {
     return chosen;
 }
 
-Descriptor connect_to_port(const PortName &name) {
+Descriptor connect_to_port(const PortName &name, const Deadline *deadline) {
     Descriptor socket = connect_to(name.address, name.port);
     if (!socket) return socket;
     const Initiator initiator(name.secret, ends);
     Link link(socket.get());
+    if (deadline) link.set_deadline(*deadline);
+    errno = 0;
     Answer answer;
     const bool is_answered =
         link.write(&initiator.introduction(), sizeof(Introduction)) && link.read(&answer, sizeof answer);
     const auto proof = is_answered ? initiator.prove(answer) : std::nullopt;
     if (proof && link.write(&*proof, sizeof *proof)) return socket;
+    const int number = errno == ETIMEDOUT ? ETIMEDOUT : EKEYREJECTED;
     socket.reset();
-    errno = EKEYREJECTED;
+    errno = number;
     return socket;
 }
 

@@ -62,7 +62,7 @@ class Port {
 };
 
 /// Connects to a port, and waits until it is accepted there. An empty Descriptor, with errno set, if nobody listens
-/// there, or somebody who does not know the secret (EKEYREJECTED).
-Descriptor connect_to_port(const PortName &name);
+/// there, or somebody who does not know the secret (EKEYREJECTED), or nobody accepts in time (ETIMEDOUT).
+Descriptor connect_to_port(const PortName &name, const Deadline *deadline = nullptr);
 
 } // namespace volley

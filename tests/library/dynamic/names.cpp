@@ -73,6 +73,32 @@ void show_a_false_secret() {
     if (world_rank == 0) MPI_Close_port(port);
 }
 
+/// Rank 0 has a port but does not accept in time: rank 1 gives up. Once rank 0 does accept, rank 1 gets in.
+void connect_too_early() {
+    char port[MPI_MAX_PORT_NAME] = "";
+    if (world_rank == 0) MPI_Open_port(MPI_INFO_NULL, port);
+    MPI_Bcast(port, MPI_MAX_PORT_NAME, MPI_CHAR, 0, MPI_COMM_WORLD);
+    MPI_Comm inter;
+    MPI_Info hints;
+    MPI_Info_create(&hints);
+    if (world_rank == 1) {
+        MPI_Info_set(hints, "timeout", "soon");
+        CHECK(class_of(MPI_Comm_connect(port, hints, 0, MPI_COMM_SELF, &inter)) == MPI_ERR_INFO_VALUE);
+        MPI_Info_set(hints, "timeout", "1");
+        CHECK(class_of(MPI_Comm_connect(port, hints, 0, MPI_COMM_SELF, &inter)) == MPI_ERR_PORT);
+    }
+    MPI_Info_free(&hints);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (world_rank > 1) return;
+    if (world_rank == 0)
+        CHECK(MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter) == MPI_SUCCESS);
+    else
+        CHECK(MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter) == MPI_SUCCESS);
+    exchange_messages(inter, world_rank == 0);
+    MPI_Comm_disconnect(&inter);
+    if (world_rank == 0) MPI_Close_port(port);
+}
+
 /// Ranks 0 and 1.
 void join_by_socket(const std::string &path) {
     sockaddr_un name = {};
@@ -104,5 +130,6 @@ int main(int argc, char **argv) {
     publish();
     if (world_rank == 0) publish_in_vain(argv[1]);
     if (world_size > 1) show_a_false_secret();
+    if (world_size > 1) connect_too_early();
     if (world_size > 1) join_by_socket(argv[2]);
 }

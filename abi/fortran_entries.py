@@ -8,6 +8,7 @@ any type there are two entry points: one with an address, for mpif.h and the mod
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -43,10 +44,10 @@ BY_HAND = frozenset(
 BEFORE: Mapping[str, str] = dict.fromkeys(("MPI_Init", "MPI_Init_thread", "MPI_Session_init"), "tell_about_fortran()")
 # Whoever is made with a callback: it is called as Fortran calls.
 CALLERS: Mapping[str, str] = {
-    "MPI_Op_create": "volley_call_operation_by({op}, call_operation)",
-    "MPI_Op_create_c": "volley_call_operation_by({op}, call_large_operation)",
+    "MPI_Op_create": "call_operation_by({op}, call_operation)",
+    "MPI_Op_create_c": "call_operation_by({op}, call_large_operation)",
     **{
-        f"MPI_{name}_create_errhandler": f"volley_call_errhandler_by({{errhandler}}, call_errhandler<{handle}>)"
+        f"MPI_{name}_create_errhandler": f"call_errhandler_by({{errhandler}}, call_errhandler<{handle}>)"
         for name, handle in (("Comm", "MPI_Comm"), ("Session", "MPI_Session"), ("Win", "MPI_Win"), ("File", "MPI_File"))
     },
 }
@@ -88,6 +89,17 @@ USES: Mapping[str, str] = {"MPI_Start": "starts", "MPI_Startall": "starts", "MPI
 ASKING = "MPI_Request_get_status"
 
 
+class Form(enum.Enum):
+    """How the module mpi_f08 of an interface calls procedures with data of any type."""
+
+    DESCRIPTORS = "with a descriptor as C has it, under a name of their own"
+    GFORTRAN = "with gfortran's descriptor, under a name of their own"
+    ADDRESSES = "with an address, as the older bindings do"
+
+
+F08: Mapping[str, Form] = {"mpich": Form.GFORTRAN, "openmpi": Form.ADDRESSES}
+
+
 def symbol(name: str) -> str:
     """The name as the linker has it, without the underscore."""
     return name.lower()
@@ -104,12 +116,13 @@ class Text:
 
 
 class Entry:
-    """One entry point. With `descriptors`, data comes with descriptors, as do strings beside it."""
+    """One entry point. In some forms data comes with descriptors, and in one of them strings beside it as well."""
 
-    def __init__(self, binding: Binding, name: str, descriptors: bool) -> None:
+    def __init__(self, binding: Binding, name: str, form: Form) -> None:
         self.binding = binding
         self.name = name
-        self.descriptors = descriptors
+        self.form = form
+        self.descriptors = form is not Form.ADDRESSES
         self.plain = binding.name.removesuffix("_c")
         self.replaced: dict[str, str] = {}  # what is passed for counts and datatypes of sections
 
@@ -260,7 +273,7 @@ class Entry:
 
     def _add_text(self, argument: Argument, text: Text) -> None:
         name = argument.name
-        if self.descriptors:
+        if self.form is Form.DESCRIPTORS:
             text.parameters.append(f"const Descriptor *{name}")
             length: tuple[str, ...] = ()
         else:
@@ -287,10 +300,17 @@ class Entry:
         else:
             self._converted(argument, text, "WordsIn", f"{name}_length")
 
+    def _add_descriptor(self, name: str, text: Text) -> None:
+        if self.form is Form.DESCRIPTORS:
+            text.parameters.append(f"const Descriptor *{name}")
+            return
+        text.parameters.append(f"const GfortranDescriptor *{name}_given")
+        text.before.append(f"const Descriptor {name}_converted = converted(*{name}_given), *{name} = &{name}_converted")
+
     def _add_memory(self, argument: Argument, text: Text) -> None:
         constant = "const " if argument.direction == "in" and argument.parameter.type.startswith("const") else ""
         if self.descriptors:
-            text.parameters.append(f"const Descriptor *{argument.name}")
+            self._add_descriptor(argument.name, text)
             text.arguments.append(f"buffer_to_c(address_of(*{argument.name}))")
         else:
             text.parameters.append(f"{constant}void *{argument.name}")
@@ -306,17 +326,17 @@ class Entry:
         if not self.descriptors:
             self._add_memory(argument, text)
         elif self._is_copied or (self.binding.function.group == "datatype" and not piece):
-            text.parameters.append(f"const Descriptor *{name}")
+            self._add_descriptor(name, text)
             self._converted(argument, text, "SectionCopy", "false" if argument.direction == "in" else "true")
         elif self.binding.function.group == "partitioned":
             # A partition of a section need not have the form of the next, so there is no datatype for them.
+            self._add_memory(argument, text)
             text.before.append(
                 f"if (!is_contiguous(*{name})) return return_code(ierror, refuse_section(to_native<MPI_Comm>(*comm)))"
             )
-            self._add_memory(argument, text)
         elif piece:
             count, datatype = piece
-            text.parameters.append(f"const Descriptor *{name}")
+            self._add_descriptor(name, text)
             text.before.append(
                 f"const Section {name}_({name}, *{count.name}, to_native<MPI_Datatype>(*{datatype.name}))"
             )
@@ -324,11 +344,11 @@ class Entry:
             self.replaced[count.name] = f"{name}_.count<{count.integer}>()"
             self.replaced[datatype.name] = f"{name}_.datatype()"
         else:
+            self._add_memory(argument, text)
             if self.binding.function.group == "rma":
                 # One element, which operations take in one piece.
                 one = f"is_one_element(*{name}, to_native<MPI_Datatype>(*datatype))"
                 text.before.append(f"if (!{one}) return return_code(ierror, refuse_section(to_native<MPI_Win>(*win)))")
-            self._add_memory(argument, text)
 
     def _add_pointer(self, argument: Argument, text: Text) -> None:
         name = argument.name
@@ -348,30 +368,38 @@ class Entry:
         text.arguments.append(f"reinterpret_cast<{argument.parameter.type}>({argument.name})")
 
 
-def aliases(binding: Binding) -> Iterator[str]:
+def aliases(binding: Binding, form: Form) -> Iterator[str]:
     """Other names of the entry point that serves all bindings."""
-    if not binding.has_choice and binding.in_f08 and not binding.detaches and binding.in_old:
+    if (
+        (form is Form.ADDRESSES or not binding.has_choice)
+        and binding.in_f08
+        and not binding.detaches
+        and binding.in_old
+    ):
         yield f"{binding.name}_f08"
     if binding.has_pointer and not binding.detaches and binding.in_old:
         yield f"{binding.name}_cptr"
 
 
-def entry_points(binding: Binding) -> Iterator[str]:
+def entry_points(binding: Binding, form: Form) -> Iterator[str]:
     """The texts of a function's entry points."""
     function: Function = binding.function
     if binding.in_old:
-        entry = Entry(binding, function.name, descriptors=False)
+        entry = Entry(binding, function.name, Form.ADDRESSES)
         yield entry.text
-        for alias in aliases(binding):
+        for alias in aliases(binding, form):
             yield f"FORTRAN_ALIAS({symbol(function.name)}, {symbol(alias)});\n"
-    if binding.in_f08 and (binding.has_choice or binding.detaches or not binding.in_old):
-        yield Entry(binding, binding.specific, descriptors=binding.has_choice).text
+    if form is Form.ADDRESSES:
+        if binding.in_f08 and binding.in_old and binding.detaches:
+            yield Entry(binding, f"{function.name}_f08", form).text
+    elif binding.in_f08 and (binding.has_choice or binding.detaches or not binding.in_old):
+        yield Entry(binding, binding.specific, form if binding.has_choice else Form.ADDRESSES).text
 
 
-def entries(bindings: Sequence[Binding], groups: Sequence[str]) -> str:
+def entries(bindings: Sequence[Binding], groups: Sequence[str], form: Form = Form.DESCRIPTORS) -> str:
     """The text of one file of entry points."""
     members = [one for one in bindings if one.function.group in groups and one.name not in BY_HAND]
-    texts = "\n".join(text for binding in members for text in entry_points(binding))
+    texts = "\n".join(text for binding in members for text in entry_points(binding, form))
     return (
         f'{LICENSE}#include "fortran/callbacks.h"\n#include "fortran/copies.h"\n#include "fortran/entry.h"\n\n'
         f"namespace volley::fortran {{\n\n{texts}\n}} // namespace volley::fortran\n"

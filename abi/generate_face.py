@@ -184,6 +184,7 @@ class FaceTable:
     fortran: Mapping[str, int]
     other_datatypes: Mapping[str, tuple[int, str]]
     other_symbols: Mapping[str, tuple[str, int]]
+    other_fortran: Mapping[str, tuple[int, str]]
     other_classes: Mapping[str, int]
     version: tuple[int, int]
 
@@ -204,6 +205,11 @@ def load_face(name: str) -> FaceTable:
         fortran={key: value["fortran"] for key, value in variables.items()},
         other_datatypes={key: (one["value"], one["is"]) for key, one in content.get("other_datatype", {}).items()},
         other_symbols={key: (one["is"], one["bytes"]) for key, one in content.get("other_symbol", {}).items()},
+        other_fortran={
+            one["name"]: (one["fortran"], one["is"])
+            for one in content.get("other_symbol", {}).values()
+            if "fortran" in one
+        },
         other_classes=content["other_error_class"],
         version=(content["face"]["version"][0], content["face"]["version"][1]),
     )
@@ -288,6 +294,9 @@ class Values:
         yield "inline int fortran_number(int number) {\n    switch (number) {"
         for name, number in self.face.fortran.items():
             yield f"    case {self.constants[name].value}: return {number};"
+        for number, same in self.face.other_fortran.values():
+            if same not in self.face.fortran:
+                yield f"    case {self.constants[same].value}: return {number};"
         yield "    default: return number;\n    }\n}\n"
         yield "/// The other way. Each kind of handle has its own numbers in Fortran."
         yield "template <class Native> int library_number(int number);"
@@ -296,6 +305,9 @@ class Values:
             for constant in section.constants:
                 if constant.name in self.face.fortran:
                     yield f"    case {self.face.fortran[constant.name]}: return {constant.value};"
+            if section.name == "datatype":
+                for number, same in self.face.other_fortran.values():
+                    yield f"    case {number}: return {self.constants[same].value};"
             yield "    default: return number;\n    }\n}\n"
 
     def _codes(self) -> Iterator[str]:

@@ -7,6 +7,9 @@ mpif.h               constants, for fixed and free form
 mpi.f90              the module mpi
 mpi_f08_types.f90    the types and constants of the module mpi_f08, and its callbacks' interfaces
 mpi_f08.f90          the module mpi_f08
+
+With --face, for the binary interface of another MPI: entries_*.cpp, mpi.h, modules.cpp and names.ld
+(fortran_faces.py).
 """
 
 from __future__ import annotations
@@ -16,11 +19,13 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import fortran_faces
 from fortran_bindings import bindings
 from fortran_constants import header
-from fortran_entries import FILES, entries
+from fortran_entries import F08, FILES, entries
 from fortran_modules import module_mpi
 from fortran_modules_f08 import module_f08, module_types
+from generate_face import FaceTable, load_face
 from tables import Tables, load
 
 
@@ -35,13 +40,25 @@ def texts(tables: Tables) -> Iterator[tuple[str, str]]:
     yield "mpi_f08.f90", module_f08(functions)
 
 
+def face_texts(tables: Tables, face: FaceTable) -> Iterator[tuple[str, str]]:
+    """Those for another MPI's binary interface."""
+    functions = tuple(bindings(tables))
+    for file, groups in FILES.items():
+        yield f"{file}.cpp", entries(functions, groups, F08[face.name])
+    yield "mpi.h", fortran_faces.header(tables, face)
+    yield "modules.cpp", fortran_faces.modules(tables, face)
+    yield "names.ld", fortran_faces.Names(face, functions).text
+
+
 def main() -> int:
     """Write the files."""
     parser = argparse.ArgumentParser(description="Write Fortran's bindings.")
+    parser.add_argument("--face", help="for the binary interface of mpich or openmpi")
     parser.add_argument("folder", type=Path, help="where to write them")
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
-    for name, text in texts(load()):
+    tables = load()
+    for name, text in face_texts(tables, load_face(arguments.face)) if arguments.face else texts(tables):
         path = arguments.folder / name
         # Files that stay the same keep their time, so that nothing is compiled again.
         if not path.exists() or path.read_text(encoding="utf-8") != text:

@@ -3,6 +3,7 @@
 /// Included after a face's handles.h.
 #pragma once
 
+#include "core/callbacks.h"
 #include "faces/entry.h"
 
 #include <numeric>

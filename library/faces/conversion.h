@@ -6,10 +6,6 @@
 /// which is after the call. What a call has left alone is not written.
 #pragma once
 
-#include "core/callbacks.h"
-#include "core/object_numbers.h"
-#include "core/status.h"
-
 #include <mpi.h>
 
 #include <algorithm>
@@ -31,6 +27,9 @@ template <class Native> using Face = typename FaceHandle<Native>::Type;
 
 template <class Native> Native to_native(Face<Native> handle);
 template <class Native> Face<Native> to_face(Native handle);
+
+/// What no handle is.
+template <class Native> inline constexpr Native no_handle{};
 
 /// Memory for a converted array: short ones lie on the stack.
 template <class Element> class Array {
@@ -62,7 +61,7 @@ template <class Native> class HandleOut {
     HandleOut(const HandleOut &) = delete;
     HandleOut &operator=(const HandleOut &) = delete;
     ~HandleOut() {
-        if (made_ != nullptr) *to_ = to_face(made_);
+        if (made_ != no_handle<Native>) *to_ = to_face(made_);
     }
     operator Native *() {
         return to_ != nullptr ? &made_ : nullptr;
@@ -73,7 +72,7 @@ template <class Native> class HandleOut {
 
   private:
     Face<Native> *to_;
-    Native made_ = nullptr; // no handle is 0
+    Native made_ = no_handle<Native>;
 };
 
 /// A handle that a function uses, and may free.
@@ -93,8 +92,8 @@ template <class Native> class HandleInOut {
 
   private:
     Face<Native> *of_;
-    Native before_ = nullptr;
-    Native now_ = nullptr;
+    Native before_ = no_handle<Native>;
+    Native now_ = no_handle<Native>;
 };
 
 template <class Native> class HandlesIn {
@@ -135,13 +134,13 @@ template <class Native> class HandlesInOut {
 template <class Native> class HandlesOut {
   public:
     HandlesOut(Face<Native> *to, MPI_Count length) : to_(to), made_(to != nullptr ? length : 0) {
-        std::fill_n(made_.data(), made_.size(), nullptr);
+        std::fill_n(made_.data(), made_.size(), no_handle<Native>);
     }
     HandlesOut(const HandlesOut &) = delete;
     HandlesOut &operator=(const HandlesOut &) = delete;
     ~HandlesOut() {
         for (std::size_t i = 0; i < made_.size(); ++i)
-            if (made_[i] != nullptr) to_[i] = to_face(made_[i]);
+            if (made_[i] != no_handle<Native>) to_[i] = to_face(made_[i]);
     }
     operator Native *() {
         return to_ != nullptr ? made_.data() : nullptr;

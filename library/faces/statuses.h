@@ -3,6 +3,8 @@
 /// the functions that read and write what only the interface's own functions may look at.
 #pragma once
 
+#include "core/status.h"
+
 namespace volley::faces {
 
 inline void write_status(Status &to, const MPI_Status &from) {

@@ -7,6 +7,7 @@
 #include "fortran/callbacks.h"
 #include "fortran/entry.h"
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -44,8 +45,17 @@ Values &values() {
 
 /// A predefined attribute is a pointer to an integer in C, but for the window's memory.
 bool read_predefined(int keyval, void *pointer, MPI_Aint &value) {
-    if ((keyval >= MPI_TAG_UB && keyval <= MPI_UNIVERSE_SIZE) || keyval == MPI_WIN_DISP_UNIT ||
-        keyval == MPI_WIN_CREATE_FLAVOR || keyval == MPI_WIN_MODEL)
+    constexpr int integers[] = {MPI_TAG_UB,
+                                MPI_IO,
+                                MPI_HOST,
+                                MPI_WTIME_IS_GLOBAL,
+                                MPI_APPNUM,
+                                MPI_LASTUSEDCODE,
+                                MPI_UNIVERSE_SIZE,
+                                MPI_WIN_DISP_UNIT,
+                                MPI_WIN_CREATE_FLAVOR,
+                                MPI_WIN_MODEL};
+    if (std::ranges::find(integers, keyval) != std::end(integers))
         value = *static_cast<int *>(pointer);
     else if (keyval == MPI_WIN_SIZE)
         value = *static_cast<MPI_Aint *>(pointer);
@@ -56,7 +66,8 @@ bool read_predefined(int keyval, void *pointer, MPI_Aint &value) {
 
 /// `Integer`: of the first version of the standard, INTEGER; otherwise INTEGER(KIND=MPI_ADDRESS_KIND).
 template <class Integer, class Function, class Native>
-void get_attribute(Function function, Native object, int keyval, Integer *attribute, int *flag, int *ierror) {
+void get_attribute(Function function, Native object, int given, Integer *attribute, int *flag, int *ierror) {
+    const int keyval = c_keyval(given);
     void *pointer = nullptr;
     int found = 0;
     const int code = function(object, keyval, &pointer, &found);
@@ -72,26 +83,26 @@ void get_attribute(Function function, Native object, int keyval, Integer *attrib
 template <class Native, class Integer>
 int call_copy(Callback function, void *object, int keyval, void *extra_state, void *in, void *out, int *flag) {
     using Copy = void (*)(int *, int *, Integer *, Integer *, Integer *, int *, int *);
-    int handle = to_fortran(static_cast<Native>(object));
+    int handle = fortran_handle<Native>(object), key = fortran_keyval(keyval);
     int code = MPI_SUCCESS, copied = 0;
     auto state = static_cast<Integer>(reinterpret_cast<MPI_Aint>(extra_state));
     auto value = static_cast<Integer>(values().value_of(in));
     Integer made = 0;
-    reinterpret_cast<Copy>(function)(&handle, &keyval, &state, &value, &made, &copied, &code);
+    reinterpret_cast<Copy>(function)(&handle, &key, &state, &value, &made, &copied, &code);
     *flag = logical_to_c(copied);
     if (copied != 0) *static_cast<void **>(out) = values().pointer_to(made);
-    return code;
+    return library_code(code);
 }
 
 template <class Native, class Integer>
 int call_delete(Callback function, void *object, int keyval, void *value, void *extra_state) {
     using Delete = void (*)(int *, int *, Integer *, Integer *, int *);
-    int handle = to_fortran(static_cast<Native>(object));
+    int handle = fortran_handle<Native>(object), key = fortran_keyval(keyval);
     int code = MPI_SUCCESS;
     auto attribute = static_cast<Integer>(values().value_of(value));
     auto state = static_cast<Integer>(reinterpret_cast<MPI_Aint>(extra_state));
-    reinterpret_cast<Delete>(function)(&handle, &keyval, &attribute, &state, &code);
-    return code;
+    reinterpret_cast<Delete>(function)(&handle, &key, &attribute, &state, &code);
+    return library_code(code);
 }
 
 template <class Integer> void copy_nothing(int *, int *, Integer *, Integer *, Integer *, int *flag, int *ierror) {
@@ -146,8 +157,7 @@ template <class Function, class Procedure> Function *delete_function(Callback gi
             copy_function<MPI_##Kind##_copy_attr_function>(copy, mpi_##kind##_null_copy_fn_, mpi_##kind##_dup_fn_),    \
             delete_function<MPI_##Kind##_delete_attr_function>(remove, mpi_##kind##_null_delete_fn_), keyval,          \
             reinterpret_cast<void *>(*extra_state));                                                                   \
-        if (code == MPI_SUCCESS)                                                                                       \
-            volley_call_keyval_by(*keyval, call_copy<handle, MPI_Aint>, call_delete<handle, MPI_Aint>);                \
+        if (code == MPI_SUCCESS) call_keyval_by(*keyval, call_copy<handle, MPI_Aint>, call_delete<handle, MPI_Aint>);  \
         return_code(ierror, code);                                                                                     \
     }                                                                                                                  \
     FORTRAN_ALIAS(mpi_##kind##_create_keyval, mpi_##kind##_create_keyval_f08);                                         \
@@ -173,7 +183,7 @@ FORTRAN_ENTRY(mpi_keyval_create, (Callback copy, Callback remove, int *keyval, c
     const int code = MPI_Keyval_create(copy_function<MPI_Copy_function>(copy, mpi_null_copy_fn_, mpi_dup_fn_),
                                        delete_function<MPI_Delete_function>(remove, mpi_null_delete_fn_), keyval,
                                        reinterpret_cast<void *>(static_cast<MPI_Aint>(*extra_state)));
-    if (code == MPI_SUCCESS) volley_call_keyval_by(*keyval, call_copy<MPI_Comm, int>, call_delete<MPI_Comm, int>);
+    if (code == MPI_SUCCESS) call_keyval_by(*keyval, call_copy<MPI_Comm, int>, call_delete<MPI_Comm, int>);
     return_code(ierror, code);
 }
 

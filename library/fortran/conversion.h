@@ -1,38 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Arguments on their way from Fortran to C and back. Handles are integers: those of predefined objects are the numbers
-/// of the ABI, others what MPI_Comm_toint and its relatives give. Statuses are the same in both languages.
+/// Arguments on their way from Fortran to C and back. Handles are integers; which, and at what addresses MPI_BOTTOM and
+/// its relatives lie, the binary interface says that this is compiled for. Statuses are the same in both languages.
 #pragma once
 
-#include "faces/conversion.h"
+#include FORTRAN_INTERFACE
+
 #include "fortran/descriptor.h"
-#include "fortran/variables.h"
 
 #include <string>
 #include <string_view>
 #include <vector>
-
-namespace volley::faces {
-
-template <class Native> struct FaceHandle {
-    using Type = int;
-};
-
-/// Handles below are predefined (core/object.h).
-inline constexpr std::uintptr_t first_object_address = 4096;
-
-template <class Native> Native to_native(Face<Native> handle) {
-    const auto number = static_cast<std::uint32_t>(handle);
-    if (number < first_object_address) return reinterpret_cast<Native>(static_cast<std::uintptr_t>(number));
-    return reinterpret_cast<Native>(numbered_object(number - static_cast<std::uint32_t>(first_object_address)));
-}
-
-template <class Native> Face<Native> to_face(Native handle) {
-    const auto address = reinterpret_cast<std::uintptr_t>(handle);
-    if (address < first_object_address) return static_cast<int>(address);
-    return static_cast<int>(first_object_address + number_of_object(address));
-}
-
-} // namespace volley::faces
 
 namespace volley::fortran {
 
@@ -66,27 +43,26 @@ inline int index_to_fortran(int index) {
 
 /// Works on `const void *` as well.
 template <class Pointer> Pointer buffer_to_c(Pointer buffer) {
-    if (buffer == &volley_fortran_in_place_) [[unlikely]]
+    if (is_in_place(buffer)) [[unlikely]]
         return static_cast<Pointer>(MPI_IN_PLACE);
-    if (buffer == &volley_fortran_bottom_) [[unlikely]]
+    if (is_bottom(buffer)) [[unlikely]]
         return static_cast<Pointer>(MPI_BOTTOM);
-    if (buffer == &volley_fortran_buffer_automatic_) [[unlikely]]
+    if (is_buffer_automatic(buffer)) [[unlikely]]
         return static_cast<Pointer>(MPI_BUFFER_AUTOMATIC);
     return buffer;
 }
 
 inline MPI_Status *unless_ignored(MPI_Status *status) {
-    return status == &volley_fortran_status_ignore_ || status == &volley_fortran_statuses_ignore_ ? MPI_STATUS_IGNORE
-                                                                                                  : status;
+    return is_status_ignore(status) ? MPI_STATUS_IGNORE : status;
 }
 
 inline int *unless_ignored(int *error_codes) {
-    return error_codes == &volley_fortran_errcodes_ignore_ ? MPI_ERRCODES_IGNORE : error_codes;
+    return is_errcodes_ignore(error_codes) ? MPI_ERRCODES_IGNORE : error_codes;
 }
 
 template <class Pointer> Pointer weights_to_c(Pointer weights) {
-    if (weights == &volley_fortran_unweighted_) return MPI_UNWEIGHTED;
-    if (weights == &volley_fortran_weights_empty_) return MPI_WEIGHTS_EMPTY;
+    if (is_unweighted(weights)) return MPI_UNWEIGHTED;
+    if (is_weights_empty(weights)) return MPI_WEIGHTS_EMPTY;
     return weights;
 }
 
@@ -193,7 +169,7 @@ inline Words read_words(const char *first, std::size_t length, std::size_t step)
 
 class WordsIn {
   public:
-    WordsIn(const char *words, std::size_t length) : given_(words != &volley_fortran_argv_null_) {
+    WordsIn(const char *words, std::size_t length) : given_(!is_argv_null(words)) {
         if (given_) words_ = read_words(words, length, length);
     }
     operator char **() {
@@ -208,7 +184,7 @@ class WordsIn {
 /// A list of words for each of `count` programs: the rows of an array in Fortran's order.
 class WordListsIn {
   public:
-    WordListsIn(const char *words, std::size_t length, int count) : given_(words != &volley_fortran_argvs_null_) {
+    WordListsIn(const char *words, std::size_t length, int count) : given_(!is_argvs_null(words)) {
         for (int i = 0; given_ && i < count; ++i)
             lists_.push_back(read_words(words + static_cast<std::size_t>(i) * length, length,
                                         length * static_cast<std::size_t>(count)));
@@ -233,7 +209,7 @@ class BufferOut {
     BufferOut(const BufferOut &) = delete;
     BufferOut &operator=(const BufferOut &) = delete;
     ~BufferOut() {
-        *to_ = buffer_ == MPI_BUFFER_AUTOMATIC ? &volley_fortran_buffer_automatic_ : buffer_;
+        *to_ = buffer_ == MPI_BUFFER_AUTOMATIC ? buffer_automatic() : buffer_;
     }
     operator void *() {
         return &buffer_;

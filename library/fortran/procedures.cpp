@@ -3,9 +3,6 @@
 #include "fortran/callbacks.h"
 #include "fortran/entry.h"
 
-#define DEFINE_FORTRAN_VARIABLE(type, name) type volley_fortran_##name##_;
-FORTRAN_VARIABLES(DEFINE_FORTRAN_VARIABLE)
-
 namespace volley::fortran {
 namespace {
 

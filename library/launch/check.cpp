@@ -112,7 +112,7 @@ std::string check_text(const CommandLine &line) {
         const std::string path = program.path.empty() ? application.program : program.path;
         std::vector<std::string> files;
         const std::vector<LinkedMpi> mpis = find_linked_mpis(path, environment, &files);
-        if (program.mpi.by_run_path && has_face(program.mpi.library)) preload_face(environment, program.mpi.library);
+        preload_faces(environment, faces_behind_run_path(program.mpis));
         json.key("program").value(path);
         json.key("problem").value(problem);
         json.key("shared").value(program.image != nullptr);

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 
 #include "boot/error.h"
@@ -17,12 +18,16 @@ bool exists(const std::string &path) {
     return stat(path.c_str(), &facts) == 0;
 }
 
-/// Of MPICH, whose name its library has in Debian.
+/// The library of C whose binary interface it has. Debian has other names for MPICH's.
+std::string interface_of(const std::string &library) {
+    if (library.ends_with(".so.40") && library.starts_with("libmpi_")) return "libmpi.so.40";
+    for (const char *name : {"libmpich.so.12", "libmpifort.so.12", "libmpichfort.so.12"})
+        if (library == name) return "libmpi.so.12";
+    return library;
+}
+
 bool same_interface(const std::string &one, const std::string &other) {
-    const auto plain = [](const std::string &library) {
-        return library == "libmpich.so.12" ? std::string("libmpi.so.12") : library;
-    };
-    return plain(one) == plain(other);
+    return interface_of(one) == interface_of(other);
 }
 
 std::string needed_by(const LinkedMpi &linked) {
@@ -63,14 +68,22 @@ void offer_faces(std::vector<std::string> &environment) {
         set_variable(environment, "MPI4PY_LIBMPI", faces_folder() + "/libmpi.so.12");
 }
 
-void preload_face(std::vector<std::string> &environment, const std::string &library) {
-    put_first(environment, "LD_PRELOAD", faces_folder() + "/" + library);
+void preload_faces(std::vector<std::string> &environment, const std::vector<std::string> &libraries) {
+    for (const std::string &library : libraries) put_first(environment, "LD_PRELOAD", faces_folder() + "/" + library);
 }
 
-LinkedMpi check_linked_mpi(const std::string &path, const std::string &seen,
-                           const std::vector<std::string> &environment) {
-    const std::vector<LinkedMpi> found = find_linked_mpis(seen, environment);
+std::vector<std::string> faces_behind_run_path(const std::vector<LinkedMpi> &found) {
+    std::vector<std::string> libraries;
+    for (const LinkedMpi &each : found)
+        if (each.by_run_path && has_face(each.library)) libraries.push_back(each.library);
+    return libraries;
+}
+
+std::vector<LinkedMpi> check_linked_mpis(const std::string &path, const std::string &seen,
+                                         const std::vector<std::string> &environment) {
+    std::vector<LinkedMpi> found = find_linked_mpis(seen, environment);
     if (found.empty()) return {};
+    std::ranges::stable_partition(found, [](const LinkedMpi &each) { return !each.of_fortran; });
     const LinkedMpi &first = found.front();
     for (const LinkedMpi &other : found)
         if (!same_interface(first.library, other.library))
@@ -86,7 +99,7 @@ LinkedMpi check_linked_mpi(const std::string &path, const std::string &seen,
                     "with " +
                     each.launcher,
                 ExitStatus::not_executable);
-    return first;
+    return found;
 }
 
 } // namespace volley::launch

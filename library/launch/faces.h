@@ -19,12 +19,15 @@ bool has_face(const std::string &library);
 /// Lets programs find the faces, those that the program starts or, as Python does, loads later as well.
 void offer_faces(std::vector<std::string> &environment);
 
-/// Loads the face before everything else, for a program whose RPATH leads to another library of that name.
-void preload_face(std::vector<std::string> &environment, const std::string &library);
+/// Loads faces before everything else.
+void preload_faces(std::vector<std::string> &environment, const std::vector<std::string> &libraries);
+
+/// The faces that a program needs preloaded, since its RPATH leads to other libraries of their names.
+std::vector<std::string> faces_behind_run_path(const std::vector<LinkedMpi> &found);
 
 /// Throws Error if the program at `path` (`seen` from here) is linked with an MPI that has no face, or with two whose
-/// interfaces differ. The one it is linked with otherwise; `library` is empty if there is none.
-LinkedMpi check_linked_mpi(const std::string &path, const std::string &seen,
-                           const std::vector<std::string> &environment);
+/// interfaces differ. The libraries of the one it is linked with otherwise, C's first; empty if there is none.
+std::vector<LinkedMpi> check_linked_mpis(const std::string &path, const std::string &seen,
+                                         const std::vector<std::string> &environment);
 
 } // namespace volley::launch

@@ -21,14 +21,20 @@ struct KnownMpi {
     const char *library;
     const char *mpi;
     const char *launcher;
+    bool of_fortran = false;
 };
 constexpr KnownMpi known[] = {
     {"libmpi_abi.so.1", "the standard ABI", ""},
     {"libmpi.so.40", "Open MPI", "Open MPI's mpirun"},
+    {"libmpi_mpifh.so.40", "Open MPI", "Open MPI's mpirun", true},
+    {"libmpi_usempif08.so.40", "Open MPI", "Open MPI's mpirun", true},
+    {"libmpi_usempi_ignore_tkr.so.40", "Open MPI", "Open MPI's mpirun", true},
     {"libmpi.so.20", "Open MPI", "Open MPI's mpirun"},
     {"libmpi.so.1", "Open MPI", "Open MPI's mpirun"},
     {"libmpi.so.12", "MPICH or one of its family", "that MPI's mpiexec"},
     {"libmpich.so.12", "MPICH", "MPICH's mpiexec"},
+    {"libmpifort.so.12", "MPICH or one of its family", "that MPI's mpiexec", true},
+    {"libmpichfort.so.12", "MPICH", "MPICH's mpiexec", true},
     {"libmpich.so.10", "MPICH", "MPICH's mpiexec"},
     {"libmpi.so.0", "LAM", "LAM's mpirun"},
     {"liblam.so.0", "LAM", "LAM's mpirun"},
@@ -142,7 +148,7 @@ std::vector<LinkedMpi> find_linked_mpis(const std::string &path, const std::vect
             if (!seen.insert(library).second) continue;
             if (const KnownMpi *mpi = find_known(library); mpi != nullptr)
                 found.push_back({library, mpi->mpi, mpi->launcher, file == program ? "" : file,
-                                 !look_in(before_environment, library).empty()});
+                                 !look_in(before_environment, library).empty(), mpi->of_fortran});
             else if (std::string real = look_in(needs->folders, library); !real.empty())
                 files.push_back(real);
         }

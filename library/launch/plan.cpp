@@ -40,8 +40,7 @@ PlannedApplication plan_application(const CommandLine &line, const Application &
     offer_faces(planned.environment);
     if (!application.directory.empty()) check_directory(application.directory);
     planned.program = find_program(application.program, application.directory, planned.environment);
-    const LinkedMpi &mpi = planned.program.mpi;
-    if (mpi.by_run_path && has_face(mpi.library)) preload_face(planned.environment, mpi.library);
+    preload_faces(planned.environment, faces_behind_run_path(planned.program.mpis));
     if (line.kind == RankKind::shared && !planned.program.image)
         throw Error("ranks of " + planned.program.path + " cannot share an address space: " + planned.program.reason +
                     "; use --ranks process, or auto for those that can");
@@ -115,8 +114,10 @@ std::string describe(const Plan &plan) {
             text += planned.application.ranks == 1 ? " is a process, as asked" : " are processes, as asked";
         else
             text += (planned.application.ranks == 1 ? " is a process: " : " are processes: ") + planned.program.reason;
-        if (const LinkedMpi &mpi = planned.program.mpi; has_face(mpi.library))
+        if (!planned.program.mpis.empty() && has_face(planned.program.mpis.front().library)) {
+            const LinkedMpi &mpi = planned.program.mpis.front();
             text += ", with " + faces_folder() + "/" + mpi.library + " for " + mpi.mpi;
+        }
         text += "\n";
     }
     text += plan.masks.empty() ? "mpiexec: ranks are not bound to cores\n"

@@ -88,7 +88,7 @@ Program find_program(const std::string &name, const std::string &directory,
     Program program;
     program.path = look_up(name, directory, environment);
     const std::string seen = from_here(program.path, directory);
-    program.mpi = check_linked_mpi(program.path, seen, environment);
+    program.mpis = check_linked_mpis(program.path, seen, environment);
     try {
         judge_surroundings(seen, environment);
         auto image = std::make_shared<ElfImage>(seen);

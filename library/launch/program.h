@@ -18,7 +18,7 @@ struct Program {
     std::shared_ptr<ElfImage> image;       ///< set if it can be placed in a shared address space
     std::shared_ptr<ElfImage> interpreter; ///< with it
     std::string reason;                    ///< otherwise: why not, as "it is a script"
-    LinkedMpi mpi;                         ///< that it is linked with; no library: none that can be seen
+    std::vector<LinkedMpi> mpis;           ///< the libraries of the MPI that it is linked with, as far as can be seen
 };
 
 /// Looks the name up as execvp does, in PATH of `environment`, from `directory` (empty: here), and judges

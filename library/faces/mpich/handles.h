@@ -3,6 +3,7 @@
 /// of objects that programs make are chosen here: both upper bits set, and below them the object's number.
 #pragma once
 
+#include "core/object_numbers.h"
 #include "faces/conversion.h"
 #include "values.h"
 

@@ -260,6 +260,7 @@ subroutine objects(rank, ranks)
   call MPI_Info_get_nkeys(info, keys, ierror)
   call MPI_Info_get_nthkey(info, 0, name, ierror)
   call check('key', keys == 1 .and. name == 'key')
+#ifndef OTHER_MPI
   length = 0
   call MPI_Info_get_string(info, 'key', length, value, flag, ierror)
   call check('length', flag .and. length == 10)
@@ -269,6 +270,7 @@ subroutine objects(rank, ranks)
   length = 4
   call MPI_Info_get_string(info, 'key', length, value, flag, ierror)
   call check('cut', value == 'some' .and. length == 10)
+#endif
   call MPI_Info_get(info, 'key', len(value), value, flag, ierror)
   call check('older', flag .and. value == 'some value')
   call MPI_Info_get(info, 'none', len(value), value, flag, ierror)
@@ -297,11 +299,13 @@ subroutine objects(rank, ranks)
   call check('f90 real', size == 8)
   call MPI_Get_address(grid(1, 1), first, ierror)
   call MPI_Get_address(grid(1, 2), second, ierror)
+#if !(defined(OTHER_MPI) && defined(INCLUDED))
   call check('address', MPI_Aint_diff(second, first) == 16 .and. MPI_Aint_add(first, 16_MPI_ADDRESS_KIND) == second)
+#endif
 #ifndef INCLUDED
   call MPI_Get_address(MPI_BOTTOM, first, ierror)
   call check('bottom', first == 0)
-  call MPI_Sizeof(grid, size, ierror)
+  call MPI_Sizeof(grid(:, 1), size, ierror)
   call check('sizeof', size == 4)
 #endif
   call MPI_Alloc_mem(100_MPI_ADDRESS_KIND, MPI_INFO_NULL, pointer, ierror)
@@ -394,7 +398,11 @@ program older
   call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierror)
   call MPI_Comm_size(MPI_COMM_WORLD, ranks, ierror)
   call MPI_Get_version(version, subversion, ierror)
+#ifdef OTHER_MPI
+  call check('version', version >= MPI_VERSION) ! of the face, which may be newer than the program
+#else
   call check('version', version == MPI_VERSION .and. subversion == MPI_SUBVERSION)
+#endif
   call MPI_Get_processor_name(name, length, ierror)
   call check('processor', length == len_trim(name) .and. length > 0)
   call MPI_Get_library_version(library, length, ierror)

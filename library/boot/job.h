@@ -23,6 +23,7 @@ inline constexpr const char *arena_file = "VOLLEY_ARENA_FD";         ///< decima
 inline constexpr const char *arena_address = "VOLLEY_ARENA_ADDRESS"; ///< hexadecimal
 inline constexpr const char *rank = "VOLLEY_RANK";                   ///< decimal, in the world
 inline constexpr const char *ranks = "VOLLEY_RANKS";                 ///< decimal, size of the world
+inline constexpr const char *universe_size = "VOLLEY_UNIVERSE_SIZE"; ///< decimal, at least the size of the world
 inline constexpr const char *application = "VOLLEY_APPLICATION";     ///< decimal: which program of an MPMD job
 inline constexpr const char *listener = "VOLLEY_LISTENER_FD";        ///< decimal, an inherited socket; several hosts
 /// Says, to children of ranks as well, that variables of other launchers are mpiexec's (launch/environment.h).

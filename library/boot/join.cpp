@@ -68,7 +68,7 @@ bool is_in_place(const RankRecord &record) {
 /// Removes the launcher's variables, since children of this process are not ranks of the job.
 void forget_environment() {
     for (const char *name : {environment::arena_file, environment::arena_address, environment::rank, environment::ranks,
-                             environment::application, environment::listener})
+                             environment::universe_size, environment::application, environment::listener})
         unsetenv(name);
 }
 
@@ -96,6 +96,7 @@ std::optional<JobPlace> join_launcher() {
     close(descriptor);
     place.rank = static_cast<int>(*rank);
     place.ranks = static_cast<int>(place.arena->ranks);
+    place.universe_size = static_cast<int>(number_in(environment::universe_size).value_or(0));
     place.application = static_cast<int>(number_in(environment::application).value_or(0));
     place.listener = Descriptor(static_cast<int>(number_in(environment::listener).value_or(-1)));
     if (place.listener) fcntl(place.listener.get(), F_SETFD, FD_CLOEXEC);

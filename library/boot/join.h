@@ -15,6 +15,7 @@ struct JobPlace {
     int rank = 0;
     int ranks = 1;
     int application = 0;
+    int universe_size = 0;    ///< 0: unknown
     Descriptor listener = {}; ///< the socket where the rank takes connections, if the launcher has made it
 };
 

@@ -44,6 +44,15 @@ std::optional<Transport> read_transport() {
                 "': it must be auto, shm or tcp, or not be set");
 }
 
+std::vector<NamedRanks> read_process_sets() {
+    const char *text = std::getenv("VOLLEY_PROCESS_SETS");
+    try {
+        return parse_named_ranks(text != nullptr ? text : "");
+    } catch (const Error &error) {
+        throw Error(std::string("environment variable VOLLEY_PROCESS_SETS: ") + error.what());
+    }
+}
+
 std::vector<std::uint32_t> read_nodes() {
     const char *text = std::getenv("VOLLEY_NODES");
     const std::string_view list = text != nullptr ? text : "";
@@ -79,6 +88,7 @@ Settings read_settings() {
     settings.pipeline_limit = read_number<std::uint32_t>("VOLLEY_PIPELINE_LIMIT", "bytes", 0, largest_pipeline_limit);
     settings.cpus = read_number<std::uint32_t>("VOLLEY_CPUS", "processors", 1, 65536);
     settings.arena_bytes = read_number("VOLLEY_ARENA_BYTES", "bytes", least_arena_bytes, largest_arena_bytes);
+    settings.process_sets = read_process_sets();
     settings.transport = read_transport();
     settings.nodes = read_nodes();
     if (const char *collectives = std::getenv("VOLLEY_COLLECTIVES")) settings.collectives = collectives;
@@ -112,6 +122,8 @@ constexpr SettingText setting_texts[] = {
     {"VOLLEY_NODES",
      "for tests: ranks are taken to be on several hosts, so many on each (the last number for all further ones)",
      [](const Settings &settings, bool) { return numbers_text(settings.nodes); }},
+    {"VOLLEY_PROCESS_SETS", "NAME=RANKS;NAME=RANKS: process sets of sessions, besides those of MPI",
+     [](const Settings &settings, bool) { return text_of(settings.process_sets); }},
     {"VOLLEY_REFUSE", "for tests: which block of common memory a rank does not get",
      [](const Settings &settings, bool) { return std::to_string(settings.refused_allocation); }},
     {"VOLLEY_TRANSPORT",

@@ -4,6 +4,7 @@
 
 #include "boot/cpus.h"
 #include "boot/job.h"
+#include "boot/named_ranks.h"
 
 #include <cstdint>
 #include <optional>
@@ -35,6 +36,8 @@ struct Settings {
     /// VOLLEY_ARENA_BYTES: the size of the memory that ranks share, if limits on memory allow it. What does not fit
     /// takes slower paths, or fails with MPI_ERR_NO_MEM. Not set: generous_arena_bytes.
     std::optional<std::uint64_t> arena_bytes;
+    /// VOLLEY_PROCESS_SETS: process sets of sessions, besides those of MPI. Not set: none.
+    std::vector<NamedRanks> process_sets;
     /// VOLLEY_TRANSPORT: what carries messages between ranks, the same for all of a job. Not set, or "auto": the
     /// fastest transport.
     std::optional<Transport> transport;

@@ -83,8 +83,8 @@ constexpr const char *shared_memory_resource = "mpi_shared_memory";
 
 /// This process's color in a split by a set of processes; `part` is that of its node.
 int color_in(const ProcessSet &set, const Communicator &comm, int part) {
-    if (set.group == Group::self) return comm.rank();
-    return set.group == Group::shared ? part : 0;
+    if (set.group == &Group::self()) return comm.rank();
+    return set.group == &Group::shared() ? part : 0;
 }
 
 /// Which part of a split by `split_type` this process is in; MPI_UNDEFINED for none.

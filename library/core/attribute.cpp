@@ -308,7 +308,7 @@ int *predefined_attribute(int keyval) {
     case MPI_WTIME_IS_GLOBAL:
         return &wtime_is_global;
     case MPI_UNIVERSE_SIZE:
-        universe_size = processes.ranks();
+        universe_size = std::max(node.universe_size, processes.ranks());
         return &universe_size;
     case MPI_APPNUM:
         application = node.application;

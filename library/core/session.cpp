@@ -3,6 +3,7 @@
 
 #include "core/errhandler.h"
 #include "core/group.h"
+#include "transport/node.h"
 
 #include <algorithm>
 #include <cctype>
@@ -11,6 +12,19 @@ namespace volley {
 namespace {
 
 Pool<Session> pool;
+
+std::vector<ProcessSet> find_process_sets() {
+    std::vector<ProcessSet> sets = {
+        {"mpi://WORLD", &Group::world()}, {"mpi://SELF", &Group::self()}, {"mpi://SHARED", &Group::shared()}};
+    for (const NamedRanks &named : node.settings.process_sets) {
+        if (!std::ranges::binary_search(named.ranks, node.rank)) continue;
+        // Ranks that the job does not have are none of its processes.
+        std::vector<ProcessIndex> members(named.ranks.begin(),
+                                          std::ranges::lower_bound(named.ranks, processes.ranks()));
+        sets.push_back({named.name, Group::make(std::move(members))});
+    }
+    return sets;
+}
 
 } // namespace
 
@@ -28,10 +42,9 @@ void Session::destroy(Session &session) {
     pool.destroy(&session);
 }
 
-std::span<const ProcessSet> process_sets() {
-    static constexpr ProcessSet sets[] = {
-        {"mpi://WORLD", Group::world}, {"mpi://SELF", Group::self}, {"mpi://SHARED", Group::shared}};
-    return sets;
+const std::vector<ProcessSet> &process_sets() {
+    static const auto *sets = new std::vector<ProcessSet>(find_process_sets()); // outlives static destructors
+    return *sets;
 }
 
 const ProcessSet *find_process_set(std::string_view name) {

@@ -11,8 +11,9 @@
 #include <mpi.h>
 
 #include <memory>
-#include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace volley {
 
@@ -61,14 +62,14 @@ class Session final : public Object {
     int thread_level_;
 };
 
-/// A named set of processes.
+/// A named set of processes, among them this one.
 struct ProcessSet {
-    std::string_view name;
-    Group &(*group)();
+    std::string name;
+    Group *group;
 };
 
-/// In the order of MPI_Session_get_nth_pset.
-std::span<const ProcessSet> process_sets();
+/// In the order of MPI_Session_get_nth_pset: those of MPI, then those that the user has named.
+const std::vector<ProcessSet> &process_sets();
 /// nullptr if there is none of that name (they are compared without regard to case, as URIs' schemes are).
 const ProcessSet *find_process_set(std::string_view name);
 

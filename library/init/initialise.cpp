@@ -78,6 +78,7 @@ void join() {
     node.arena = place.arena;
     node.rank = place.rank;
     node.application = place.application;
+    node.universe_size = place.universe_size;
     RankRecord *records = rank_records(place.arena);
     node.own = &records[place.rank];
     processes.open(records, place.ranks, place.rank, place.arena->transport, job_number(*place.arena));

@@ -94,7 +94,7 @@ int Session_get_num_psets(Session &, Info *, int *npset_names) {
 int Session_get_nth_pset(Session &, Info *, int n, int *pset_len, char *pset_name) {
     if (n < 0 || static_cast<std::size_t>(n) >= process_sets().size())
         return fail(MPI_ERR_ARG, "n is %d, but there are %zu process sets, counted from 0", n, process_sets().size());
-    std::string_view name = process_sets()[static_cast<std::size_t>(n)].name;
+    const std::string &name = process_sets()[static_cast<std::size_t>(n)].name;
     if (*pset_len > 0 && pset_name == nullptr)
         return fail(MPI_ERR_ARG,
                     "pset_name is a null pointer, but pset_len is %d: pass an array of that length, or 0 to learn "
@@ -113,7 +113,7 @@ int Session_get_pset_info(Session &, const char *pset_name, MPI_Info *info) {
     const ProcessSet *set = find_process_set(pset_name);
     if (!set) return no_such_set(pset_name);
     Info *facts = Info::make();
-    facts->set("mpi_size", std::to_string(set->group().size()));
+    facts->set("mpi_size", std::to_string(set->group->size()));
     *info = facts->handle();
     return MPI_SUCCESS;
 }
@@ -121,7 +121,7 @@ int Session_get_pset_info(Session &, const char *pset_name, MPI_Info *info) {
 int Group_from_session_pset(Session &session, const char *pset_name, MPI_Group *newgroup) {
     const ProcessSet *set = find_process_set(pset_name);
     if (!set) return no_such_set(pset_name);
-    *newgroup = Group::make(set->group().processes(), session.buffer)->handle();
+    *newgroup = Group::make(set->group->processes(), session.buffer)->handle();
     return MPI_SUCCESS;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "launch/command_line.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <functional>
@@ -135,8 +136,17 @@ struct Option {
     refuse("unknown option " + typed + ": did you mean " + (nearest.size() > 1 ? "--" : "-") + nearest + "?");
 }
 
+void add_process_set(CommandLine &line, const std::string &set) {
+    constexpr const char *variable = "VOLLEY_PROCESS_SETS";
+    const auto known = std::ranges::find(line.environment, variable, &std::pair<std::string, std::string>::first);
+    if (known == line.environment.end())
+        line.environment.emplace_back(variable, set);
+    else
+        known->second += ";" + set;
+}
+
 /// The options of one application, up to its program. Those for the whole job may stand in any of them.
-void read_options(Reader &reader, CommandLine &line, Application &application) {
+void read_options(Reader &reader, CommandLine &line, Application &application, bool is_elsewhere) {
     const auto ranks = [&](const std::string &typed, Reader &from) {
         application.ranks = read_ranks(typed, from.value(typed, "the number of ranks"));
         application.ranks_given = true;
@@ -156,7 +166,11 @@ void read_options(Reader &reader, CommandLine &line, Application &application) {
         line.hosts = read_hosts(typed, from.value(typed, "names of hosts with commas between"));
     };
     const auto hostfile = [&](const std::string &typed, Reader &from) {
-        line.hosts = read_hostfile(from.value(typed, "a file that names hosts"));
+        const std::string &file = from.value(typed, "a file that names hosts");
+        if (!is_elsewhere) line.hosts = read_hostfile(file);
+    };
+    const auto universe_size = [&](const std::string &typed, Reader &from) {
+        line.universe_size = read_ranks(typed, from.value(typed, "the number of ranks there can be"));
     };
     const Option options[] = {
         {"n", ranks},
@@ -205,6 +219,12 @@ void read_options(Reader &reader, CommandLine &line, Application &application) {
          }},
         {"interface", [&](const std::string &typed,
                           Reader &from) { line.interface = from.value(typed, "the name of a network interface"); }},
+        {"pset",
+         [&](const std::string &typed, Reader &from) {
+             add_process_set(line, from.value(typed, "a name and ranks, as in ocean=0-3,6"));
+         }},
+        {"universe-size", universe_size},
+        {"usize", universe_size},
         {"label", label},
         {"l", label},
         {"verbose", [&](const std::string &, Reader &) { line.verbose = true; }},
@@ -247,13 +267,13 @@ void read_options(Reader &reader, CommandLine &line, Application &application) {
 
 } // namespace
 
-CommandLine read_command_line(const std::vector<std::string> &arguments) {
+CommandLine read_command_line(const std::vector<std::string> &arguments, bool is_elsewhere) {
     CommandLine line;
     Reader reader(arguments);
     long ranks = 0;
     do {
         Application application;
-        read_options(reader, line, application);
+        read_options(reader, line, application, is_elsewhere);
         if (line.help || line.version || line.settings) return line;
         if (line.check && reader.done()) return line;
         if (reader.done() || reader.peek() == ":") refuse("no program is named");
@@ -269,6 +289,12 @@ CommandLine read_command_line(const std::vector<std::string> &arguments) {
         refuse("the job has " + std::to_string(ranks) + " ranks in all: " + std::to_string(most_ranks) +
                " are the most");
     return line;
+}
+
+int CommandLine::ranks() const {
+    int sum = 0;
+    for (const Application &application : applications) sum += application.ranks;
+    return sum;
 }
 
 void export_settings(const CommandLine &line) {
@@ -302,6 +328,9 @@ For the whole job:
   --agent COMMAND     starts programs on other hosts; called as ssh is, COMMAND HOST PROGRAM ... (srun in an
                       allocation of Slurm, otherwise ssh)
   --interface NAME    the network between hosts, by an interface's name or as 10.1.0.0/16 (one all hosts are in)
+  --pset NAME=RANKS   a process set of MPI's sessions, as in ocean=0-3,6; more by repeating the option
+  --universe-size N   MPI_UNIVERSE_SIZE, a hint how many ranks there can be in all (the slots of the hosts, or
+                      the processors of this machine); -usize is the same
   -l, --label         start each line of output with its rank
   --timeout SECONDS   end the job after that time, with exit status 124
   --verbose           say for each program how its ranks run, and why

@@ -46,11 +46,16 @@ struct CommandLine {
     bool help = false;                   ///< print the help and end
     bool quiet = false;                  ///< say nothing of what was not needed
     int timeout_seconds = 0;             ///< the job ends after them; 0: never
+    int universe_size = 0;               ///< MPI_UNIVERSE_SIZE; 0: the slots of all hosts, or this one's processors
     std::vector<std::string> not_needed; ///< options of other launchers that mean nothing here
+
+    /// Of all programs.
+    [[nodiscard]] int ranks() const;
 };
 
-/// Reads the arguments, without that of the command itself. Throws Error.
-CommandLine read_command_line(const std::vector<std::string> &arguments);
+/// Reads the arguments, without that of the command itself. Throws Error. Files that name hosts are only on the host
+/// where mpiexec runs: elsewhere they are not read.
+CommandLine read_command_line(const std::vector<std::string> &arguments, bool is_elsewhere = false);
 
 /// Sets VOLLEY_ variables of all programs in this process, too: so an error in them is reported once, not by each rank.
 void export_settings(const CommandLine &line);

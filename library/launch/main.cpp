@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -41,7 +42,17 @@ std::vector<std::string> options_for_further_jobs(const CommandLine &line) {
     if (line.kind == RankKind::process) options.insert(options.end(), {"--ranks", "process"});
     if (line.label) options.emplace_back("--label");
     for (const auto &[name, value] : line.environment) options.insert(options.end(), {"-genv", name, value});
+    // Process sets are of this job's ranks.
+    if (std::getenv("VOLLEY_PROCESS_SETS") != nullptr)
+        options.insert(options.end(), {"-genv", "VOLLEY_PROCESS_SETS", ""});
     return options;
+}
+
+void check_process_sets(const std::vector<NamedRanks> &sets, int ranks) {
+    for (const NamedRanks &set : sets)
+        if (set.ranks.back() >= ranks)
+            throw Error("the process set " + set.name + " has rank " + std::to_string(set.ranks.back()) +
+                        ", but the job's ranks are 0 to " + std::to_string(ranks - 1));
 }
 
 int run(Plan plan, const CommandLine &line) {
@@ -94,6 +105,7 @@ int main(int count, char **arguments) {
             std::fputs(settings.text(line.kind != RankKind::process).c_str(), stdout);
             return 0;
         }
+        check_process_sets(settings.process_sets, line.ranks());
         std::fputs(describe_not_needed(line).c_str(), stderr);
         if (!line.hosts.empty()) return run_on_hosts(line, words);
         const Plan plan = make_plan(line);

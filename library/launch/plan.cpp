@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "boot/cpus.h"
 #include "boot/error.h"
 #include "boot/new_job_request.h"
 #include "launch/environment.h"
@@ -57,9 +58,7 @@ std::string ranks_text(int first, int last) {
 } // namespace
 
 Plan make_plan(const CommandLine &line) {
-    int ranks = 0;
-    for (const Application &application : line.applications) ranks += application.ranks;
-    return make_plan(line, JobLayout::one_host(ranks), {});
+    return make_plan(line, JobLayout::one_host(line.ranks()), {});
 }
 
 Plan make_plan(const CommandLine &line, JobLayout layout, std::vector<std::string> hosts) {
@@ -93,6 +92,7 @@ Plan make_plan(const CommandLine &line, JobLayout layout, std::vector<std::strin
         left -= mappings;
         plan.spaces.back().push_back(rank);
     }
+    plan.universe_size = line.universe_size > 0 ? line.universe_size : static_cast<int>(usable_cpus());
     plan.masks = bind_ranks(line.binding, static_cast<int>(plan.here.size()));
     return plan;
 }
@@ -144,6 +144,7 @@ std::vector<std::string> rank_environment(const Plan &plan, const Arena &arena, 
     set_variable(variables, environment::arena_address, "0x" + address);
     set_variable(variables, environment::rank, std::to_string(rank));
     set_variable(variables, environment::ranks, std::to_string(plan.ranks()));
+    set_variable(variables, environment::universe_size, std::to_string(std::max(plan.universe_size, plan.ranks())));
     if (plan.listener_number >= 0) set_variable(variables, environment::listener, std::to_string(plan.listener_number));
     if (plan.launcher_socket != 0) set_variable(variables, environment::launcher, std::to_string(plan.launcher_socket));
     set_variable(variables, environment::application,

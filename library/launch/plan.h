@@ -34,6 +34,7 @@ struct Plan {
     int listener_number = -1;
     std::uint32_t launcher_socket = 0; ///< where ranks ask for further jobs (boot/new_job_request.h); 0: nowhere
     int timeout_seconds = 0;           ///< the job ends after them; 0: never
+    int universe_size = 0;             ///< the attribute MPI_UNIVERSE_SIZE
 
     [[nodiscard]] int ranks() const {
         return static_cast<int>(application_of.size());

@@ -21,6 +21,7 @@ struct Node {
     RankRecord *own = nullptr;
     int rank = 0; ///< in the job: also its index in the table of processes
     int application = 0;
+    int universe_size = 0; ///< 0: unknown
     Settings settings;
     WaitPolicy wait_policy{};
     FenceKind fences = FenceKind::undecided;

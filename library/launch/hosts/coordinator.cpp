@@ -153,7 +153,10 @@ void Coordinator::send_jobs() {
     std::vector<NetworkAddress> addresses(nodes_.size());
     if (nodes_.size() > 1) addresses = choose_addresses(hellos, hosts_, line_.interface);
     JobMessage job{};
-    job.arguments = arguments_;
+    const int universe_size =
+        line_.universe_size > 0 ? line_.universe_size : slots_of(line_.hosts, line_.ranks_per_host);
+    job.arguments = {"--universe-size", std::to_string(universe_size)};
+    job.arguments.insert(job.arguments.end(), arguments_.begin(), arguments_.end());
     for (char **variable = environ; *variable != nullptr; ++variable) job.environment.emplace_back(*variable);
     job.directory = std::filesystem::current_path();
     job.job = new_job_name();
@@ -317,9 +320,7 @@ bool Coordinator::all_have(bool (*what)(const Node &)) const {
 }
 
 int run_on_hosts(const CommandLine &line, const std::vector<std::string> &arguments) {
-    int ranks = 0;
-    for (const Application &application : line.applications) ranks += application.ranks;
-    const std::vector<std::int32_t> host_of = assign_ranks(line.hosts, ranks, line.mapping, line.ranks_per_host);
+    const std::vector<std::int32_t> host_of = assign_ranks(line.hosts, line.ranks(), line.mapping, line.ranks_per_host);
     return Coordinator(line, arguments, line.hosts, host_of).run();
 }
 

@@ -133,4 +133,10 @@ std::vector<std::int32_t> assign_ranks(const std::vector<Host> &hosts, int ranks
     return host_of;
 }
 
+int slots_of(const std::vector<Host> &hosts, int per_host) {
+    int slots = 0;
+    for (const Host &host : hosts) slots += per_host > 0 ? per_host : host.slots;
+    return slots;
+}
+
 } // namespace volley::launch

@@ -32,5 +32,7 @@ enum class Mapping { slot, node };
 /// The host of each rank, by its index. With `per_host` every host has so many slots, whatever the list says; 0: as the
 /// list says. Throws Error if there are fewer slots than ranks.
 std::vector<std::int32_t> assign_ranks(const std::vector<Host> &hosts, int ranks, Mapping mapping, int per_host);
+/// The slots of all hosts.
+int slots_of(const std::vector<Host> &hosts, int per_host);
 
 } // namespace volley::launch

@@ -76,7 +76,7 @@ class NodeDaemon {
         channel_.send(FrameKind::hello, 0, own_hello().encode());
         const JobMessage job = JobMessage::decode(await(channel_, FrameKind::job).payload);
         take_over(job);
-        const CommandLine line = read_command_line(job.arguments);
+        const CommandLine line = read_command_line(job.arguments, true);
         export_settings(line);
         Plan plan = make_plan(line, {.node_of = job.node_of, .own = job.node, .name = job.job, .secret = job.secret},
                               job.hosts);

@@ -60,6 +60,16 @@ def test_hosts_get_ranks_as_asked(mpi_program: MpiProgram, hosts_run: HostsRun, 
     hostfile.write_text("# three formats\nn3 slots=1 max_slots=8\nn1:1  # MPICH\nn2 cpu=2\n\nn3\n")
     outcome = hosts_run("--hostfile", hostfile, "-n", 5, program, check=False)
     assert hosts_of(outcome.stdout) == {0: "n3", 1: "n3", 2: "n1", 3: "n2", 4: "n2"}
+    # The file is only where mpiexec is.
+    outcome = hosts_run("--hostfile", "/dev/stdin", "-n", 2, program, check=False, stdin="n2\nn3\n", seconds=20)
+    assert hosts_of(outcome.stdout) == {0: "n2", 1: "n3"}, outcome
+
+
+def test_the_slots_of_all_hosts_are_the_universe(mpi_program: MpiProgram, hosts_run: HostsRun) -> None:
+    program = mpi_program(FOLDER.parent / "communicator/programs/universe.cpp")
+    assert hosts_run("-n", 2, program, check=False).stdout == "6\ngood\n"
+    assert hosts_run("-ppn", 3, "-n", 2, program, check=False).stdout == "9\ngood\n"
+    assert hosts_run("--universe-size", 50, "-n", 4, program, check=False).stdout == "50\ngood\n"
 
 
 def test_environment_directory_input_and_output_go_along(mpi_program: MpiProgram, hosts_run: HostsRun) -> None:

@@ -28,7 +28,7 @@ void begin() {
 }
 
 /// A secret is used for different purposes, each with a key of its own.
-enum class Purpose : std::uint64_t { name = 1, proof = 2 };
+enum class Purpose : std::uint64_t { name = 1, proof = 2, session = 3 };
 
 template <std::size_t bytes> std::array<unsigned char, bytes> derive(const Secret &secret, Purpose purpose) {
     std::array<unsigned char, bytes> key;
@@ -58,6 +58,16 @@ bool is_proven(const Secret &secret, const Statement &statement, const Proof &pr
     return crypto_auth_verify(proof.data(), bytes_of(statement), sizeof statement, key.data()) == 0;
 }
 
+/// The key of what `sender` says after the handshake: a pseudo-random function of what both ends have drawn.
+Secret session_key(const Secret &secret, const Introduction &introduction, const Nonce &answer, Role sender) {
+    static_assert(crypto_auth_BYTES == secret_bytes);
+    const Statement statement = {introduction, answer, sender};
+    const auto key = derive<crypto_auth_KEYBYTES>(secret, Purpose::session);
+    Secret made;
+    crypto_auth(made.data(), bytes_of(statement), sizeof statement, key.data());
+    return made;
+}
+
 } // namespace
 
 void require_proofs() {
@@ -83,6 +93,11 @@ std::optional<Proof> Initiator::prove(const Answer &answer) const {
     return volley::prove(secret_, {introduction_, answer.nonce, Role::initiator});
 }
 
+SessionKeys Initiator::session_keys(const Answer &answer) const {
+    return {.sends = session_key(secret_, introduction_, answer.nonce, Role::initiator),
+            .receives = session_key(secret_, introduction_, answer.nonce, Role::responder)};
+}
+
 Responder::Responder(const Secret &secret, const Introduction &introduction)
     : secret_(secret), introduction_(introduction) {
     begin();
@@ -92,6 +107,11 @@ Responder::Responder(const Secret &secret, const Introduction &introduction)
 
 bool Responder::accepts(const Proof &proof) const {
     return is_proven(secret_, {introduction_, answer_.nonce, Role::initiator}, proof);
+}
+
+SessionKeys Responder::session_keys() const {
+    return {.sends = session_key(secret_, introduction_, answer_.nonce, Role::responder),
+            .receives = session_key(secret_, introduction_, answer_.nonce, Role::initiator)};
 }
 
 } // namespace volley

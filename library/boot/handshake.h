@@ -11,8 +11,8 @@
 /// another process, and neither end can be made to give the other's proof. What the initiator writes next goes to
 /// somebody who knows the secret.
 ///
-/// What follows on the connection is not encrypted, and carries no codes: whoever can change packets on their way can
-/// still change messages.
+/// What ranks say next on the connection is not encrypted, and carries no codes: whoever can change packets on their
+/// way can still change messages. Orders to node daemons are sealed (sealed_stream.h).
 #pragma once
 
 #include "boot/job.h"
@@ -50,6 +50,12 @@ struct HandshakeEnds {
     bool operator==(const HandshakeEnds &) const = default;
 };
 
+/// What seals what is said after the handshake (sealed_stream.h), if anybody wants that: a key for each direction,
+/// which nobody has who does not know the secret, and no other connection has.
+struct SessionKeys {
+    Secret sends, receives;
+};
+
 struct Introduction {
     std::uint64_t magic;
     HandshakeEnds ends;
@@ -76,6 +82,8 @@ class Initiator {
     }
     /// The proof for the other end; nothing if the answer does not prove that this knows the secret.
     [[nodiscard]] std::optional<Proof> prove(const Answer &answer) const;
+    /// Precondition: the answer has proven itself.
+    [[nodiscard]] SessionKeys session_keys(const Answer &answer) const;
 
   private:
     Secret secret_;
@@ -90,6 +98,7 @@ class Responder {
         return answer_;
     }
     [[nodiscard]] bool accepts(const Proof &proof) const;
+    [[nodiscard]] SessionKeys session_keys() const;
 
   private:
     Secret secret_;

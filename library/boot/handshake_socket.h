@@ -57,6 +57,10 @@ class InitiatorSocket {
     [[nodiscard]] bool is_connecting() const {
         return !has_begun_;
     }
+    /// Precondition: proven.
+    [[nodiscard]] SessionKeys session_keys() const {
+        return initiator_.session_keys(answer_.message());
+    }
     [[nodiscard]] int descriptor() const {
         return socket_.get();
     }
@@ -86,6 +90,10 @@ class ResponderSocket {
     /// Precondition: is_answered().
     [[nodiscard]] HandshakeEnds ends() const {
         return introduction_.message().ends;
+    }
+    /// Precondition: proven.
+    [[nodiscard]] SessionKeys session_keys() const {
+        return responder_->session_keys();
     }
     [[nodiscard]] int descriptor() const {
         return socket_.get();

@@ -12,6 +12,7 @@
 
 #include "boot/error.h"
 #include "launch/familiar_options.h"
+#include "launch/hosts/locations.h"
 
 namespace volley::launch {
 namespace {
@@ -30,6 +31,10 @@ class Reader {
 
     [[nodiscard]] bool done() const {
         return next_ == arguments_.size();
+    }
+    /// A word, and one more of the same program.
+    [[nodiscard]] bool has_two() const {
+        return next_ + 1 < arguments_.size() && arguments_[next_ + 1] != ":";
     }
     [[nodiscard]] const std::string &peek() const {
         return arguments_[next_];
@@ -274,6 +279,10 @@ CommandLine read_command_line(const std::vector<std::string> &arguments, bool is
     do {
         Application application;
         read_options(reader, line, application, is_elsewhere);
+        while (reader.has_two() && is_location(reader.peek())) {
+            application.locations.push_back(reader.take());
+            read_options(reader, line, application, is_elsewhere);
+        }
         if (line.help || line.version || line.settings) return line;
         if (line.check && reader.done()) return line;
         if (reader.done() || reader.peek() == ":") refuse("no program is named");
@@ -295,6 +304,13 @@ int CommandLine::ranks() const {
     int sum = 0;
     for (const Application &application : applications) sum += application.ranks;
     return sum;
+}
+
+bool CommandLine::is_for_hosts() const {
+    if (!hosts.empty()) return true;
+    for (const Application &application : applications)
+        if (!application.locations.empty()) return true;
+    return false;
 }
 
 void export_settings(const CommandLine &line) {
@@ -323,6 +339,8 @@ For the whole job:
                       machine; auto: what is fastest (the default)
   --hosts A:4,B:4     run on these hosts, so many ranks on each (1); --host is the same
   --hostfile FILE     the same from a file, one host a line, as Open MPI, MPICH and LAM have it; also -f, -machinefile
+  C, N, n0-3,5, c0-3  before PROGRAM: a rank for each slot, host, these hosts, these slots, of the list or of the node
+                      daemons that volley boot has left running; on their hosts no agent is needed
   --map-by slot|node  fill the slots of each host in turn (the default), or take one of each in turn
   -ppn N              so many ranks on each host, whatever the list says
   --agent COMMAND     starts programs on other hosts; called as ssh is, COMMAND HOST PROGRAM ... (srun in an

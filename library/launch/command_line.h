@@ -19,7 +19,8 @@ enum class Binding { automatic, core, none };
 /// One program of the job; several are separated by ":".
 struct Application {
     int ranks = 1;
-    bool ranks_given = false; ///< by -n
+    bool ranks_given = false;           ///< by -n
+    std::vector<std::string> locations; ///< LAM's words for where it runs (launch/hosts/locations.h)
     std::string program;
     std::vector<std::string> arguments;                           ///< with argument 0, the program as typed
     std::string directory;                                        ///< empty: where mpiexec runs
@@ -28,6 +29,8 @@ struct Application {
 
 struct CommandLine {
     std::vector<Application> applications;
+    /// Whether it names hosts, or nodes of `volley boot`.
+    [[nodiscard]] bool is_for_hosts() const;
     std::vector<std::pair<std::string, std::string>> environment; ///< set for all programs
     /// The names of mpiexec's own environment that are passed on; all of them if there is no list.
     std::optional<std::vector<std::string>> inherited;

@@ -17,8 +17,10 @@
 #include "launch/command_line.h"
 #include "launch/familiar_options.h"
 #include "launch/hosts/agent.h"
+#include "launch/hosts/boot_commands.h"
 #include "launch/hosts/coordinator.h"
 #include "launch/hosts/node_daemon.h"
+#include "launch/hosts/resident_daemon.h"
 #include "launch/plan.h"
 #include "launch/run.h"
 
@@ -48,13 +50,6 @@ std::vector<std::string> options_for_further_jobs(const CommandLine &line) {
     return options;
 }
 
-void check_process_sets(const std::vector<NamedRanks> &sets, int ranks) {
-    for (const NamedRanks &set : sets)
-        if (set.ranks.back() >= ranks)
-            throw Error("the process set " + set.name + " has rank " + std::to_string(set.ranks.back()) +
-                        ", but the job's ranks are 0 to " + std::to_string(ranks - 1));
-}
-
 int run(Plan plan, const CommandLine &line) {
     const rlimit open_files = raise_open_files();
     Arena arena(plan.layout);
@@ -71,10 +66,10 @@ int run(Plan plan, const CommandLine &line) {
 namespace {
 
 /// Says why the job could not be started. Whoever has spawned it decides what that means.
-int report_error(const Descriptor &report, const char *text, ExitStatus status) {
+int report_error(const Descriptor &report, const std::string &name, const char *text, ExitStatus status) {
     if (report && send(report.get(), text, std::strlen(text), MSG_NOSIGNAL) >= 0)
         return static_cast<int>(ExitStatus::success);
-    std::fprintf(stderr, "mpiexec: %s\n", text);
+    std::fprintf(stderr, "%s: %s\n", name.c_str(), text);
     return static_cast<int>(status);
 }
 
@@ -83,9 +78,15 @@ int report_error(const Descriptor &report, const char *text, ExitStatus status) 
 int main(int count, char **arguments) {
     open_standard_streams();
     const Descriptor report = begin_further_job();
+    const std::vector<std::string> words(arguments + 1, arguments + count);
+    std::string name = "mpiexec";
     try {
-        const std::vector<std::string> words(arguments + 1, arguments + count);
         if (words == std::vector<std::string>{node_daemon_option}) return run_node_daemon();
+        if (words == std::vector<std::string>{resident_daemon_option}) return run_resident_daemon();
+        if (is_boot_command(words)) {
+            name = name_of_boot_command(words);
+            return run_boot_command(words);
+        }
         const CommandLine line = read_command_line(words);
         if (line.help) {
             std::fputs(help_text(), stdout);
@@ -105,15 +106,15 @@ int main(int count, char **arguments) {
             std::fputs(settings.text(line.kind != RankKind::process).c_str(), stdout);
             return 0;
         }
-        check_process_sets(settings.process_sets, line.ranks());
         std::fputs(describe_not_needed(line).c_str(), stderr);
-        if (!line.hosts.empty()) return run_on_hosts(line, words);
+        if (line.is_for_hosts()) return run_on_hosts(line, words);
+        check_process_sets(settings.process_sets, line.ranks());
         const Plan plan = make_plan(line);
         if (line.verbose) std::fputs(describe(plan).c_str(), stderr);
         return run(plan, line);
     } catch (const Error &error) {
-        return report_error(report, error.what(), error.status());
+        return report_error(report, name, error.what(), error.status());
     } catch (const std::exception &error) {
-        return report_error(report, error.what(), ExitStatus::failure);
+        return report_error(report, name, error.what(), ExitStatus::failure);
     }
 }

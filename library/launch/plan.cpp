@@ -57,6 +57,13 @@ std::string ranks_text(int first, int last) {
 
 } // namespace
 
+void check_process_sets(const std::vector<NamedRanks> &sets, int ranks) {
+    for (const NamedRanks &set : sets)
+        if (set.ranks.back() >= ranks)
+            throw Error("the process set " + set.name + " has rank " + std::to_string(set.ranks.back()) +
+                        ", but the job's ranks are 0 to " + std::to_string(ranks - 1));
+}
+
 Plan make_plan(const CommandLine &line) {
     return make_plan(line, JobLayout::one_host(line.ranks()), {});
 }

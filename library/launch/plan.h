@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "boot/arena.h"
+#include "boot/named_ranks.h"
 #include "launch/binding.h"
 #include "launch/command_line.h"
 #include "launch/program.h"
@@ -54,6 +55,9 @@ struct Plan {
 Plan make_plan(const CommandLine &line);
 /// The part of this host (layout.own) of a job of several; `hosts` are the names of all.
 Plan make_plan(const CommandLine &line, JobLayout layout, std::vector<std::string> hosts);
+
+/// Throws Error if a set names a rank that the job does not have.
+void check_process_sets(const std::vector<NamedRanks> &sets, int ranks);
 
 /// For --verbose: one line for each program, and each further address space.
 std::string describe(const Plan &plan);

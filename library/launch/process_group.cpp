@@ -30,13 +30,28 @@ int become_leader(void *) {
     while (true) raw_system_call(SYS_exit_group, 0);
 }
 
-void kill_children() {
+} // namespace
+
+std::vector<pid_t> own_children() {
     const std::string self = std::to_string(getpid());
-    std::ifstream children("/proc/self/task/" + self + "/children");
-    for (pid_t child = 0; children >> child;) kill(child, SIGKILL);
+    std::ifstream file("/proc/self/task/" + self + "/children");
+    std::vector<pid_t> children;
+    for (pid_t child = 0; file >> child;) children.push_back(child);
+    return children;
 }
 
-} // namespace
+void end_children() {
+    const auto deadline = std::chrono::steady_clock::now() + wait_policy;
+    while (true) {
+        const pid_t ended = waitpid(-1, nullptr, WNOHANG);
+        if (ended < 0) return; // none is left
+        if (ended > 0) continue;
+        // Children of children become ours once their parents are gone: again until there are none.
+        for (const pid_t child : own_children()) kill(child, SIGKILL);
+        if (std::chrono::steady_clock::now() > deadline) return;
+        usleep(200);
+    }
+}
 
 ProcessGroup::ProcessGroup() {
     prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -56,17 +71,8 @@ void ProcessGroup::signal(int number) const {
 }
 
 void ProcessGroup::end_all(pid_t group) {
-    const auto deadline = std::chrono::steady_clock::now() + wait_policy;
     kill(-group, SIGKILL);
-    while (true) {
-        const pid_t ended = waitpid(-1, nullptr, WNOHANG);
-        if (ended < 0) return; // no child is left, but for the leader
-        if (ended > 0) continue;
-        // Children of children become ours once their parents are gone: again until there are none.
-        kill_children();
-        if (std::chrono::steady_clock::now() > deadline) return;
-        usleep(200);
-    }
+    end_children(); // but for the leader
 }
 
 } // namespace volley::launch

@@ -4,6 +4,8 @@
 
 #include <sys/types.h>
 
+#include <vector>
+
 namespace volley::launch {
 
 /// The ranks have a process group of their own, so that a signal from the terminal to mpiexec's group reaches them
@@ -29,5 +31,11 @@ class ProcessGroup {
   private:
     pid_t id_ = 0;
 };
+
+/// Those of this process, which has one thread.
+std::vector<pid_t> own_children();
+
+/// Kills and reaps them and, if this process is a "subreaper", theirs.
+void end_children();
 
 } // namespace volley::launch

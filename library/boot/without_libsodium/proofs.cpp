@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What stands for boot/handshake.cpp and boot/key_exchange.cpp where libsodium was missing when the library was built:
+/// What stands for boot/handshake.cpp, key_exchange.cpp and sealed_stream.cpp where libsodium was missing when the
+/// library was built:
 /// ranks that share memory need neither, and nobody is let in without a proof.
 #include "boot/error.h"
 #include "boot/handshake.h"
 #include "boot/key_exchange.h"
+#include "boot/sealed_stream.h"
 
 namespace volley {
 namespace {
@@ -37,11 +39,35 @@ std::optional<Proof> Initiator::prove(const Answer &) const {
     refuse();
 }
 
+SessionKeys Initiator::session_keys(const Answer &) const {
+    refuse();
+}
+
 Responder::Responder(const Secret &, const Introduction &) {
     refuse();
 }
 
 bool Responder::accepts(const Proof &) const {
+    refuse();
+}
+
+SessionKeys Responder::session_keys() const {
+    refuse();
+}
+
+Sealer::Sealer(const Secret &) {
+    refuse();
+}
+
+void Sealer::seal(std::string_view, std::string &) {
+    refuse();
+}
+
+Unsealer::Unsealer(const Secret &) {
+    refuse();
+}
+
+bool Unsealer::unseal(std::string_view, std::string &) {
     refuse();
 }
 

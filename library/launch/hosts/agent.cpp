@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <climits>
@@ -11,12 +12,17 @@
 #include <cstring>
 
 #include "boot/error.h"
+#include "launch/ending.h"
 #include "launch/hosts/messages.h"
 
 extern char **environ;
 
 namespace volley::launch {
 namespace {
+
+/// For the end of a process whose output has ended.
+constexpr int looks_for_end = 100;
+constexpr useconds_t between_looks_us = 10'000;
 
 std::string own_path() {
     char path[PATH_MAX];
@@ -85,7 +91,7 @@ bool is_this_host(const std::string &name) {
            name == own.substr(0, own.find('.'));
 }
 
-std::vector<std::string> Agent::command(const std::string &host) const {
+std::vector<std::string> Agent::command(const std::string &host, const std::string &option) const {
     std::vector<std::string> command = words;
     if (!command.empty()) {
         command.push_back(host);
@@ -99,21 +105,42 @@ std::vector<std::string> Agent::command(const std::string &host) const {
         command = {"ssh", "-o", "BatchMode=yes", host};
     }
     command.push_back(own_path());
-    command.push_back(node_daemon_option);
+    command.push_back(option);
     return command;
 }
 
-StartedDaemon start_daemon(const std::string &host, const Agent &agent, std::uint64_t signal_mask) {
+StartedDaemon start_daemon(const std::string &host, const Agent &agent, const std::string &option,
+                           std::uint64_t signal_mask) {
     std::vector<std::string> command;
     if (is_this_host(host))
-        command = {own_path(), node_daemon_option};
+        command = {own_path(), option};
     else
-        command = agent.command(host);
+        command = agent.command(host, option);
     std::string text;
     for (const std::string &word : command) text += (text.empty() ? "" : " ") + word;
     Pipe input, output;
     const pid_t process = SpawnPlan(input.from.get(), output.to.get(), signal_mask).start(std::move(command));
     return {process, Channel(std::move(output.from), std::move(input.to), greeting), text};
+}
+
+std::string how_ended(const StartedDaemon &daemon) {
+    if (daemon.process == 0) return "its part of the job has ended there (volley clean, volley halt, or a signal)";
+    int wait_status = 0;
+    pid_t ended = 0;
+    for (int look = 0; look < looks_for_end && ended == 0; look++) {
+        ended = waitpid(daemon.process, &wait_status, WNOHANG);
+        if (ended == 0) usleep(between_looks_us);
+    }
+    std::string text = "`" + daemon.command + "` ";
+    if (ended != daemon.process)
+        text += "has closed its output";
+    else
+        text += "ended with status " + std::to_string(shell_status(wait_status));
+    if (!daemon.channel.noise().empty()) text += " and said: " + daemon.channel.noise();
+    constexpr int not_found = 127;
+    if (ended == daemon.process && shell_status(wait_status) == not_found)
+        text += " (Volley must be installed at the same path on every host)";
+    return text;
 }
 
 } // namespace volley::launch

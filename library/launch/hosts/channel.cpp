@@ -2,6 +2,8 @@
 #include "launch/hosts/channel.h"
 
 #include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -39,16 +41,37 @@ Channel::Channel(Descriptor from, Descriptor to, std::string_view begins_with)
     do_not_block(to_);
 }
 
+Channel::Channel(Descriptor socket, const SessionKeys &keys) : begun_(true) {
+    from_ = Descriptor(fcntl(socket.get(), F_DUPFD_CLOEXEC, 0));
+    to_ = std::move(socket);
+    do_not_block(to_);
+    seal_ = std::make_unique<Seal>(Seal{Sealer(keys.sends), Unsealer(keys.receives)});
+}
+
+void Channel::put(std::string_view text) {
+    if (seal_)
+        seal_->sealer.seal(text, pending_);
+    else
+        pending_ += text;
+}
+
+/// False if what came is not what the other end has said.
+bool Channel::take_over(std::string_view text) {
+    if (seal_) return seal_->unsealer.unseal(text, arrived_);
+    arrived_ += text;
+    return true;
+}
+
 void Channel::say(std::string_view text) {
-    pending_ += text;
+    put(text);
     write_some();
 }
 
 void Channel::send(FrameKind kind, std::int32_t number, std::string_view payload) {
     if (!to_) return;
     const Header header = {kind, number, static_cast<std::uint32_t>(payload.size())};
-    pending_.append(reinterpret_cast<const char *>(&header), sizeof header);
-    pending_ += payload;
+    put({reinterpret_cast<const char *>(&header), sizeof header});
+    put(payload);
     write_some();
 }
 
@@ -99,13 +122,16 @@ void Channel::read_some() {
         if (got < 0 && errno == EINTR) continue;
         if (got < 0 && errno == EAGAIN) return;
         if (got <= 0) return close();
-        arrived_.append(chunk, static_cast<std::size_t>(got));
+        if (!take_over({chunk, static_cast<std::size_t>(got)})) return close();
     }
 }
 
 void Channel::write_some() {
     while (to_ && pending() > 0) {
-        const ssize_t put = write(to_.get(), pending_.data() + written_, pending());
+        const char *const text = pending_.data() + written_;
+        // Only a sealed one is known to be a socket.
+        const ssize_t put =
+            seal_ ? ::send(to_.get(), text, pending(), MSG_NOSIGNAL) : write(to_.get(), text, pending());
         if (put < 0 && errno == EINTR) continue;
         if (put < 0 && errno == EAGAIN) break;
         if (put < 0) {

@@ -3,19 +3,22 @@
 ///
 /// mpiexec starts one node daemon per host (node_daemon.h), through an agent such as ssh, whose standard input and
 /// output are the channel. So it needs no port, and whoever can start programs on the host, and nobody else, can take
-/// part.
+/// part. Where daemons stay from job to job (resident_daemon.h), the channel is a connection by TCP, and is sealed.
 #pragma once
 
 #include <poll.h>
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "boot/descriptor.h"
+#include "boot/handshake.h"
+#include "boot/sealed_stream.h"
 
 namespace volley::launch {
 
@@ -40,6 +43,13 @@ enum class FrameKind : std::uint32_t {
     view,           ///< say what the ranks do
     // Both.
     alive = 200, ///< nothing but that
+    // To a resident daemon (resident_daemon.h), which answers with one of the same kind.
+    boot = 300, ///< where it is to listen (messages.h)
+    booted,     ///< the whole set of daemons (messages.h); its start is over
+    run_job,    ///< become the node daemon of a job: it says hello, and all above follows
+    describe,   ///< say what you do
+    clean,      ///< end all jobs
+    halt,       ///< end
 };
 
 struct Frame {
@@ -59,7 +69,14 @@ class Channel {
     /// Both are made non-blocking. `begins_with` is what the other side says before its first frame; all before it (the
     /// greetings of a login shell) is put aside.
     Channel(Descriptor from, Descriptor to, std::string_view begins_with);
+    /// A connection whose ends have proven who they are: all is sealed with these keys.
+    Channel(Descriptor socket, const SessionKeys &keys);
 
+    /// What the other side says first from now on, as above.
+    void begins_with(std::string_view text) {
+        begins_with_ = text;
+        begun_ = false;
+    }
     void say(std::string_view text);
     void send(FrameKind kind, std::int32_t number = 0, std::string_view payload = {});
     /// The next frame that has come.
@@ -84,12 +101,18 @@ class Channel {
         return paused_;
     }
     void close();
+    /// The descriptor from which it reads; for a connection, the socket.
+    [[nodiscard]] int descriptor() const {
+        return from_.get();
+    }
     /// What came before the first frame.
     [[nodiscard]] const std::string &noise() const {
         return noise_;
     }
 
   private:
+    void put(std::string_view text);
+    bool take_over(std::string_view text);
     void read_some();
     void write_some();
     bool find_beginning();
@@ -103,6 +126,11 @@ class Channel {
     std::size_t taken_ = 0; ///< of arrived_
     std::string pending_;
     std::size_t written_ = 0; ///< of pending_
+    struct Seal {
+        Sealer sealer;
+        Unsealer unsealer;
+    };
+    std::unique_ptr<Seal> seal_; ///< nothing: what is said goes as it is
 };
 
 } // namespace volley::launch

@@ -10,8 +10,12 @@
 
 #include "boot/arena.h"
 #include "boot/error.h"
+#include "boot/settings.h"
 #include "launch/ending.h"
 #include "launch/hosts/addresses.h"
+#include "launch/hosts/daemon_channel.h"
+#include "launch/hosts/locations.h"
+#include "launch/plan.h"
 
 extern char **environ;
 
@@ -22,15 +26,14 @@ namespace {
 constexpr std::chrono::seconds longest_start{60};
 /// After the end has been ordered, node daemons have so long.
 constexpr std::chrono::milliseconds longest_end{2000};
-/// For the end of a process whose output has ended.
-constexpr int looks_for_end = 100;
-constexpr useconds_t between_looks_us = 10'000;
+/// A resident daemon answers at once, unless its host is out of reach.
+constexpr std::chrono::seconds longest_handshake{5};
 
 } // namespace
 
 Coordinator::Coordinator(const CommandLine &line, const std::vector<std::string> &arguments,
-                         const std::vector<Host> &hosts, const std::vector<std::int32_t> &host_of)
-    : line_(line), arguments_(arguments), output_(STDOUT_FILENO), error_(STDERR_FILENO) {
+                         const std::vector<Host> &hosts, const std::vector<std::int32_t> &host_of, const BootedSet *set)
+    : line_(line), arguments_(arguments), set_(set), output_(STDOUT_FILENO), error_(STDERR_FILENO) {
     // Hosts without ranks are no nodes; nodes are numbered in the order of their first ranks.
     std::vector<std::int32_t> node_of_host(hosts.size(), -1);
     for (const std::int32_t host : host_of) {
@@ -62,10 +65,33 @@ int Coordinator::run() {
 }
 
 void Coordinator::start_daemons() {
+    std::vector<const BootedNode *> booted;
     for (const std::string &host : hosts_)
-        nodes_.push_back({.host = host,
-                          .daemon = start_daemon(host, Agent{line_.agent}, signals_.original_mask()),
-                          .remote = !is_this_host(host)});
+        if (const BootedNode *node = set_ != nullptr ? set_->find(host) : nullptr) booted.push_back(node);
+    // Agents are slower: they find their way meanwhile.
+    std::vector<std::optional<StartedDaemon>> daemons;
+    for (const std::string &host : hosts_) {
+        daemons.emplace_back();
+        if (set_ == nullptr || set_->find(host) == nullptr)
+            daemons.back() = start_daemon(host, Agent{line_.agent}, node_daemon_option, signals_.original_mask());
+    }
+    std::vector<Reached> reached;
+    if (!booted.empty()) reached = reach(*set_, booted, longest_handshake);
+    for (std::size_t host = 0, next = 0; host < hosts_.size(); host++) {
+        if (!daemons[host]) daemons[host] = start_by_resident(hosts_[host], reached[next++]);
+        nodes_.push_back(
+            {.host = hosts_[host], .daemon = *std::move(daemons[host]), .remote = !is_this_host(hosts_[host])});
+    }
+}
+
+StartedDaemon Coordinator::start_by_resident(const std::string &host, Reached &reached) {
+    if (!reached.channel)
+        throw Error("host " + host + " cannot be used: " + reached.problem +
+                    ", where volley boot has left a daemon: volley halt and volley boot start it anew, --agent ssh "
+                    "starts this job without it");
+    reached.channel->send(FrameKind::run_job);
+    reached.channel->begins_with(greeting);
+    return {0, *std::move(reached.channel), "volley boot"};
 }
 
 void Coordinator::wait() {
@@ -129,7 +155,7 @@ void Coordinator::take(Node &node, const Frame &frame) {
         node.ended = true;
         note_status(frame.number);
         node.daemon.channel.close();
-        waitpid(node.daemon.process, nullptr, WNOHANG);
+        if (node.daemon.process > 0) waitpid(node.daemon.process, nullptr, WNOHANG);
         return;
     default: // alive
         return;
@@ -138,13 +164,8 @@ void Coordinator::take(Node &node, const Frame &frame) {
 
 void Coordinator::take_hello(Node &node, const Frame &frame) {
     node.hello = HelloMessage::decode(frame.payload);
-    if (node.hello->version != VOLLEY_VERSION)
-        throw Error("host " + node.host + " has Volley " + node.hello->version +
-                    ", but this is " VOLLEY_VERSION ": install the same version on all hosts");
-    const std::string &machine = nodes_.front().hello ? nodes_.front().hello->machine : node.hello->machine;
-    if (node.hello->machine != machine)
-        throw Error("host " + node.host + " is a machine of kind " + node.hello->machine + ", but host " +
-                    nodes_.front().host + " one of kind " + machine + ": all hosts of a job must be of one kind");
+    const Node &first = nodes_.front().hello ? nodes_.front() : node;
+    require_equal(node.host, *node.hello, first.host, *first.hello);
 }
 
 void Coordinator::send_jobs() {
@@ -163,6 +184,7 @@ void Coordinator::send_jobs() {
     job.secret = draw_secret();
     job.node_of = node_of_;
     job.hosts = hosts_;
+    for (const Application &application : line_.applications) job.ranks.push_back(application.ranks);
     job.person = output_.is_terminal() || isatty(STDIN_FILENO) == 1;
     for (std::size_t number = 0; number < nodes_.size(); number++) {
         job.node = static_cast<std::int32_t>(number);
@@ -223,7 +245,7 @@ void Coordinator::pass_input() {
 void Coordinator::check_lost(Node &node) {
     if (node.ended) return;
     const auto silence = Clock::now() - node.heard;
-    if (node.daemon.channel.closed()) return lose(node, how_daemon_ended(node));
+    if (node.daemon.channel.closed()) return lose(node, how_ended(node.daemon));
     if (!node.hello && Clock::now() - began_ > longest_start)
         return lose(node, "nothing has been heard of its node daemon for " + std::to_string(longest_start.count()) +
                               " seconds, which `" + node.daemon.command + "` was to start");
@@ -235,31 +257,11 @@ void Coordinator::check_lost(Node &node) {
 void Coordinator::lose(Node &node, const std::string &reason) {
     node.ended = true;
     node.daemon.channel.close();
-    kill(node.daemon.process, SIGKILL);
+    if (node.daemon.process > 0) kill(node.daemon.process, SIGKILL);
     if (!ending_ && asked_to_end_.empty())
         message("host " + node.host + (jobs_sent_ ? " is lost: " : " cannot be used: ") + reason + "; the job ends");
     note_status(static_cast<int>(ExitStatus::failure));
     end_others(&node, 0);
-}
-
-/// Why there is no channel any more.
-std::string Coordinator::how_daemon_ended(Node &node) const {
-    int wait_status = 0;
-    pid_t ended = 0;
-    for (int look = 0; look < looks_for_end && ended == 0; look++) {
-        ended = waitpid(node.daemon.process, &wait_status, WNOHANG);
-        if (ended == 0) usleep(between_looks_us);
-    }
-    std::string text = "`" + node.daemon.command + "` ";
-    if (ended != node.daemon.process)
-        text += "has closed its output";
-    else
-        text += "ended with status " + std::to_string(shell_status(wait_status));
-    if (!node.daemon.channel.noise().empty()) text += " and said: " + node.daemon.channel.noise();
-    constexpr int not_found = 127;
-    if (ended == node.daemon.process && shell_status(wait_status) == not_found)
-        text += " (Volley must be installed at the same path on every host)";
-    return text;
 }
 
 void Coordinator::beat() {
@@ -297,7 +299,8 @@ void Coordinator::note_status(int status) {
 
 /// Waits for a slow reader of the output, but not against the user's will.
 void Coordinator::finish() {
-    for (Node &node : nodes_) waitpid(node.daemon.process, nullptr, node.remote ? WNOHANG : 0);
+    for (Node &node : nodes_)
+        if (node.daemon.process > 0) waitpid(node.daemon.process, nullptr, node.remote ? WNOHANG : 0);
     while (!output_.empty() || !error_.empty()) {
         watched_.clear();
         watched_.push_back({signals_.descriptor(), POLLIN, 0});
@@ -319,9 +322,19 @@ bool Coordinator::all_have(bool (*what)(const Node &)) const {
     return std::ranges::all_of(nodes_, what);
 }
 
-int run_on_hosts(const CommandLine &line, const std::vector<std::string> &arguments) {
-    const std::vector<std::int32_t> host_of = assign_ranks(line.hosts, line.ranks(), line.mapping, line.ranks_per_host);
-    return Coordinator(line, arguments, line.hosts, host_of).run();
+int run_on_hosts(CommandLine line, const std::vector<std::string> &arguments) {
+    // An agent that the user names is what he wants.
+    const auto set = line.agent.empty() ? StateFiles(state_directory()).read() : std::nullopt;
+    if (line.hosts.empty() && !set)
+        throw Error(
+            "'" + line.applications.front().locations.front() +
+            "' names nodes, but none are known here: volley boot HOSTFILE starts their daemons, --hosts A:4,B:4 "
+            "names hosts, and a program of that name is written ./" +
+            line.applications.front().locations.front());
+    if (line.hosts.empty()) line.hosts = set->hosts();
+    const std::vector<std::int32_t> host_of = place_ranks(line);
+    check_process_sets(read_settings().process_sets, line.ranks());
+    return Coordinator(line, arguments, line.hosts, host_of, set ? &*set : nullptr).run();
 }
 
 } // namespace volley::launch

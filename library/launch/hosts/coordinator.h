@@ -10,7 +10,9 @@
 
 #include "launch/command_line.h"
 #include "launch/hosts/agent.h"
+#include "launch/hosts/booted_set.h"
 #include "launch/hosts/channel.h"
+#include "launch/hosts/daemon_connection.h"
 #include "launch/hosts/host_list.h"
 #include "launch/hosts/messages.h"
 #include "launch/hosts/standard_input.h"
@@ -23,9 +25,10 @@ namespace volley::launch {
 /// end, with one message. The job's status is that of the first rank that failed.
 class Coordinator {
   public:
-    /// `arguments` are mpiexec's own; `host_of` the host of each rank, by its index in `hosts`.
+    /// `arguments` are mpiexec's own; `host_of` the host of each rank, by its index in `hosts`. On hosts of `set`, if
+    /// there is one, resident daemons start the job's.
     Coordinator(const CommandLine &line, const std::vector<std::string> &arguments, const std::vector<Host> &hosts,
-                const std::vector<std::int32_t> &host_of);
+                const std::vector<std::int32_t> &host_of, const BootedSet *set);
 
     /// Returns mpiexec's exit status once all node daemons have ended. Throws Error if one cannot be started.
     int run();
@@ -42,6 +45,7 @@ class Coordinator {
     };
 
     void start_daemons();
+    static StartedDaemon start_by_resident(const std::string &host, Reached &reached);
     void wait();
     [[nodiscard]] int timeout_ms() const;
     void take_frames(Node &node);
@@ -54,7 +58,6 @@ class Coordinator {
     void pass_input();
     void check_lost(Node &node);
     void lose(Node &node, const std::string &reason);
-    [[nodiscard]] std::string how_daemon_ended(Node &node) const;
     void beat();
     void give_up();
     void end_others(const Node *but, int rank);
@@ -67,6 +70,7 @@ class Coordinator {
 
     const CommandLine &line_;
     const std::vector<std::string> &arguments_;
+    const BootedSet *set_;
     std::vector<std::string> hosts_;    ///< that have ranks, by node
     std::vector<std::int32_t> node_of_; ///< by rank
     Signals signals_;
@@ -85,7 +89,7 @@ class Coordinator {
     std::optional<Clock::time_point> give_up_at_;
 };
 
-/// Runs the job on the hosts that the command line names.
-int run_on_hosts(const CommandLine &line, const std::vector<std::string> &arguments);
+/// Runs the job on the hosts that the command line names, or on the nodes of `volley boot`.
+int run_on_hosts(CommandLine line, const std::vector<std::string> &arguments);
 
 } // namespace volley::launch

@@ -68,6 +68,13 @@ Reader &operator>>(Reader &reader, HostAddress &address) {
     return reader >> address.interface >> address.address >> address.prefix;
 }
 
+Writer &operator<<(Writer &writer, const BootedNode &node) {
+    return writer << node.name << node.host << node.slots << node.address << node.port;
+}
+Reader &operator>>(Reader &reader, BootedNode &node) {
+    return reader >> node.name >> node.host >> node.slots >> node.address >> node.port;
+}
+
 template <class... Values> std::string encoded(const Values &...values) {
     Writer writer;
     (writer << ... << values);
@@ -91,12 +98,13 @@ HelloMessage HelloMessage::decode(const std::string &text) {
 }
 
 std::string JobMessage::encode() const {
-    return encoded(arguments, environment, directory, job, secret, node_of, hosts, node, address, person, beats);
+    return encoded(arguments, environment, directory, job, secret, node_of, hosts, node, address, person, beats, ranks);
 }
 JobMessage JobMessage::decode(const std::string &text) {
     JobMessage message{};
     decode_into(text, message.arguments, message.environment, message.directory, message.job, message.secret,
-                message.node_of, message.hosts, message.node, message.address, message.person, message.beats);
+                message.node_of, message.hosts, message.node, message.address, message.person, message.beats,
+                message.ranks);
     return message;
 }
 
@@ -116,6 +124,33 @@ StartMessage StartMessage::decode(const std::string &text) {
     StartMessage message;
     decode_into(text, message.addresses, message.ports);
     return message;
+}
+
+std::string BootMessage::encode() const {
+    return encoded(directory, secret, address);
+}
+BootMessage BootMessage::decode(const std::string &text) {
+    BootMessage message{};
+    decode_into(text, message.directory, message.secret, message.address);
+    return message;
+}
+
+std::string DescriptionMessage::encode() const {
+    return encoded(version, process, jobs, began_at);
+}
+DescriptionMessage DescriptionMessage::decode(const std::string &text) {
+    DescriptionMessage message{};
+    decode_into(text, message.version, message.process, message.jobs, message.began_at);
+    return message;
+}
+
+std::string encode(const BootedSet &set) {
+    return encoded(set.secret, set.nodes);
+}
+BootedSet decode_booted_set(const std::string &text) {
+    BootedSet set;
+    decode_into(text, set.secret, set.nodes);
+    return set;
 }
 
 } // namespace volley::launch

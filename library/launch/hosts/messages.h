@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "boot/job.h"
+#include "launch/hosts/booted_set.h"
 
 namespace volley::launch {
 
@@ -48,9 +49,20 @@ struct JobMessage {
     NetworkAddress address;            ///< where its ranks shall take connections
     std::int32_t person;               ///< not 0: somebody may be reading what ranks write
     std::int32_t beats;                ///< not 0: both ends say now and then that they are there
+    std::vector<std::int32_t> ranks;   ///< of each program
 
     [[nodiscard]] std::string encode() const;
     static JobMessage decode(const std::string &text);
+};
+
+/// What a resident daemon (resident_daemon.h) needs to be reached.
+struct BootMessage {
+    std::string directory; ///< of its files
+    std::string secret;
+    NetworkAddress address; ///< where it shall listen
+
+    [[nodiscard]] std::string encode() const;
+    static BootMessage decode(const std::string &text);
 };
 
 /// Where ranks take connections: those of one node in the order of their ranks, or all.
@@ -68,5 +80,20 @@ struct StartMessage {
     [[nodiscard]] std::string encode() const;
     static StartMessage decode(const std::string &text);
 };
+
+/// What a resident daemon says of itself.
+struct DescriptionMessage {
+    std::string version;
+    std::int32_t process;
+    std::int32_t jobs;     ///< that run
+    std::int64_t began_at; ///< seconds since 1970
+
+    [[nodiscard]] std::string encode() const;
+    static DescriptionMessage decode(const std::string &text);
+};
+
+/// The whole set, also in its file (booted_set.h).
+std::string encode(const BootedSet &set);
+BootedSet decode_booted_set(const std::string &text);
 
 } // namespace volley::launch

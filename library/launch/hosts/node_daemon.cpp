@@ -2,7 +2,6 @@
 #include "launch/hosts/node_daemon.h"
 
 #include <fcntl.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -10,49 +9,12 @@
 #include "boot/arena.h"
 #include "boot/error.h"
 #include "boot/sockets.h"
-#include "launch/hosts/addresses.h"
-#include "launch/hosts/channel.h"
+#include "launch/hosts/daemon_channel.h"
 #include "launch/hosts/messages.h"
 #include "launch/run.h"
 
 namespace volley::launch {
 namespace {
-
-/// mpiexec is gone, or has said that the job ends before it began.
-struct NotWanted {};
-
-/// How long what is to be said at the end may take.
-constexpr int longest_goodbye_ms = 5000;
-
-/// Waits for a frame of that kind.
-Frame await(Channel &channel, FrameKind kind) {
-    while (true) {
-        while (auto frame = channel.next()) {
-            if (frame->kind == kind) return std::move(*frame);
-            if (frame->kind == FrameKind::end || frame->kind == FrameKind::signal) throw NotWanted();
-        }
-        if (channel.closed()) throw NotWanted();
-        std::vector<pollfd> watched;
-        channel.watch(watched);
-        poll(watched.data(), watched.size(), -1);
-        channel.advance();
-    }
-}
-
-void say_all(Channel &channel) {
-    while (channel.pending() > 0 && !channel.closed()) {
-        std::vector<pollfd> watched;
-        channel.watch(watched);
-        if (poll(watched.data(), watched.size(), longest_goodbye_ms) <= 0) return;
-        channel.advance();
-    }
-}
-
-HelloMessage own_hello() {
-    utsname names = {};
-    uname(&names);
-    return {VOLLEY_VERSION, names.machine, names.nodename, own_addresses()};
-}
 
 /// Takes over where mpiexec runs, and its environment.
 void take_over(const JobMessage &job) {
@@ -76,7 +38,9 @@ class NodeDaemon {
         channel_.send(FrameKind::hello, 0, own_hello().encode());
         const JobMessage job = JobMessage::decode(await(channel_, FrameKind::job).payload);
         take_over(job);
-        const CommandLine line = read_command_line(job.arguments, true);
+        CommandLine line = read_command_line(job.arguments, true);
+        for (std::size_t program = 0; program < line.applications.size(); program++)
+            line.applications[program].ranks = job.ranks.at(program);
         export_settings(line);
         Plan plan = make_plan(line, {.node_of = job.node_of, .own = job.node, .name = job.job, .secret = job.secret},
                               job.hosts);
@@ -130,12 +94,10 @@ class NodeDaemon {
 } // namespace
 
 int run_node_daemon() {
-    Channel channel(Descriptor(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)),
-                    Descriptor(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)), "");
-    // Nothing else may write into the channel, or read from it.
-    const Descriptor nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
-    dup2(nothing.get(), STDIN_FILENO);
-    dup2(STDERR_FILENO, STDOUT_FILENO);
+    return run_node_daemon(take_standard_streams());
+}
+
+int run_node_daemon(Channel channel) {
     auto status = static_cast<int>(ExitStatus::failure);
     try {
         status = NodeDaemon(channel).run();

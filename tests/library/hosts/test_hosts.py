@@ -131,7 +131,7 @@ def test_nothing_is_left_when_mpiexec_is_ended(
         (("--hosts", "n1,n2", "--interface", "nic7", "-n", 2), "host n1 has no address of interface nic7"),
         (("--hosts", "n1,n2", "--interface", "10.99.0.0/16", "-n", 2), "in the network 10.99.0.0/16"),
         (("--hosts", "n1,n2", "-wdir", "/nowhere", "-n", 2), "cannot run ranks in the directory /nowhere"),
-        (("--agent", "/bin/false", "--hosts", "n1,n2", "-n", 2), "`/bin/false n1"),
+        (("--agent", "/bin/false", "--hosts", "n1,n2", "-n", 2), "`/bin/false n"),
         (("--agent", "/no/agent", "--hosts", "n1,n2", "-n", 2), "cannot start /no/agent"),
         (("--hostfile", "{folder}/wrong", "-n", 2), "wrong, line 2, column 4: 'slots=many'"),
     ],

@@ -125,24 +125,26 @@ void Stream::take(std::string_view text) {
     const auto newline = text.rfind('\n');
     std::string_view lines = newline == std::string_view::npos ? std::string_view() : text.substr(0, newline + 1);
     text.remove_prefix(lines.size());
-    if (!lines.empty() && label_.empty()) {
-        sink_.put(line_);
-        sink_.put(lines);
-        line_.clear();
-    }
-    while (!lines.empty() && !label_.empty()) {
-        const std::string_view line = lines.substr(0, lines.find('\n') + 1);
-        lines.remove_prefix(line.size());
-        if (!continued_) sink_.put(label_);
-        sink_.put(line_);
-        sink_.put(line);
-        line_.clear();
-        continued_ = false;
-    }
+    if (!lines.empty()) put(lines);
     if (text.empty()) return;
     if (line_.empty()) since_ = Clock::now();
     line_ += text;
     if (line_.size() > longest_line_bytes) flush(false);
+}
+
+/// All at once: between two pieces mpiexec could have those of other hosts.
+void Stream::put(std::string_view lines) {
+    std::string text;
+    while (!lines.empty()) {
+        const auto end = label_.empty() ? lines.size() : lines.find('\n') + 1;
+        if (!continued_) text += label_;
+        text += line_;
+        text += lines.substr(0, end);
+        lines.remove_prefix(end);
+        line_.clear();
+        continued_ = false;
+    }
+    sink_.put(text);
 }
 
 std::optional<Clock::time_point> Stream::unfinished_since() const {
@@ -152,11 +154,12 @@ std::optional<Clock::time_point> Stream::unfinished_since() const {
 
 void Stream::flush(bool at_end) {
     if (line_.empty()) return;
-    if (!label_.empty() && !continued_) sink_.put(label_);
-    sink_.put(line_);
+    std::string text = continued_ ? "" : label_;
+    text += line_;
+    if (at_end && !label_.empty()) text += "\n";
+    sink_.put(text);
     line_.clear();
     continued_ = true;
-    if (at_end && !label_.empty()) sink_.put("\n");
 }
 
 Output::Output(const std::vector<int> &here, int ranks, bool label)

@@ -124,6 +124,7 @@ class Stream {
 
   private:
     void take(std::string_view text);
+    void put(std::string_view lines);
 
     Descriptor pipe_;
     std::string label_;

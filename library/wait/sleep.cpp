@@ -7,7 +7,9 @@
 #include <cassert>
 #include <cerrno>
 #include <climits>
+#include <cstdio>
 #include <ctime>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <sched.h>
@@ -29,8 +31,19 @@ std::int64_t now_ns() {
 constexpr timespec longest_sleep{.tv_sec = 0, .tv_nsec = 100'000'000};
 
 /// A waker may have delivered but not woken the sleeper yet, since others have its core. The sleeper gives it so long
-/// before it counts a lost wake-up.
+/// before it counts a lost wake-up, and as much again for each other process that wants to run.
 constexpr std::int64_t waker_is_late_ns = 200'000'000;
+
+/// How many processes of this machine run or want to; 1 if that cannot be told (proc(5), /proc/loadavg).
+int runnable_processes() {
+    char text[128] = "";
+    const int file = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+    if (file < 0) return 1;
+    const ssize_t bytes = read(file, text, sizeof text - 1);
+    close(file);
+    int runnable = 1;
+    return bytes > 0 && std::sscanf(text, "%*f %*f %*f %d/", &runnable) == 1 ? std::max(runnable, 1) : 1;
+}
 
 // Spinning beyond some ten microseconds rarely succeeds (an answer that is under way arrives within one), and a rank
 // that waits a millisecond should use no CPU.
@@ -126,7 +139,7 @@ bool Wait::sleep_uncounted(std::uint32_t seen) {
 }
 
 void Wait::note_lost_wake_up(std::uint32_t seen) {
-    const std::int64_t until = now_ns() + waker_is_late_ns;
+    const std::int64_t until = now_ns() + waker_is_late_ns * runnable_processes();
     constexpr timespec between_looks{.tv_sec = 0, .tv_nsec = 1'000'000};
     while (own_.wake.load(std::memory_order_acquire) == seen) {
         if (now_ns() >= until) {

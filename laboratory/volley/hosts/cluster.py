@@ -226,10 +226,17 @@ class Cluster:
             congestion = f" congctl {self.congestion}" if self.congestion else ""
             lines = [
                 f"address add {address(at)}/24 dev {INTERFACE}",
-                f"link set {INTERFACE} up",
+                f"link set {INTERFACE} address {hardware_address(at)} up",
                 # Whoever sets the congestion control of a namespace may choose only what the kernel calls harmless;
                 # a route may name any. It then holds for every connection by it, whatever program makes it.
                 f"route change {network} dev {INTERFACE} scope link src {address(at)}{congestion}",
+                # What hosts learn of each other goes into one table of the kernel, for all namespaces, and from some
+                # thirty hosts on that is full (gc_thresh3): connections fail for a while. What was told has no limit.
+                *(
+                    f"neigh add {address(other)} lladdr {hardware_address(other)} dev {INTERFACE} nud permanent"
+                    for other in range(len(self.hosts))
+                    if other != at
+                ),
             ]
             keeper = self.folder / "keepers" / host
             _batch("ip", switch.pid, lines, keeper)
@@ -271,6 +278,11 @@ class Cluster:
 def address(at: int) -> str:
     """Of the host with this index."""
     return NETWORK.format(at + 1)
+
+
+def hardware_address(at: int) -> str:
+    """Of that host; its second digit says that nobody has assigned it (IEEE 802, section 8.2.2)."""
+    return f"02:00:00:00:{at >> 8:02x}:{at & 255:02x}"
 
 
 def port(at: int) -> str:

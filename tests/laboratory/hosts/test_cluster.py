@@ -78,6 +78,13 @@ def test_hosts_have_names_and_reach_each_other_by_them(cluster: emulated.Cluster
     assert (Path("/etc/hosts").read_text(), os.uname().nodename) == here
 
 
+def test_hosts_know_each_other_without_asking(cluster: emulated.Cluster) -> None:
+    """The kernel has one table for what all namespaces learn, and it is too small for some fifty hosts."""
+    told = on(cluster, "n1", "ip -4 neigh show").splitlines()
+    assert len(told) == len(cluster.hosts) - 1
+    assert all(line.split()[-1] == "PERMANENT" for line in told)
+
+
 def test_the_agent_is_called_as_ssh_is_also_from_within_a_host(cluster: emulated.Cluster) -> None:
     said = volley("cluster", "exec", "--name", cluster.name, "-x", "-o", "BatchMode=yes", "n1", "echo", "$(hostname)")
     assert said.stdout == "n1\n"

@@ -83,7 +83,7 @@ std::vector<LinkedMpi> check_linked_mpis(const std::string &path, const std::str
                                          const std::vector<std::string> &environment) {
     std::vector<LinkedMpi> found = find_linked_mpis(seen, environment);
     if (found.empty()) return {};
-    std::ranges::stable_partition(found, [](const LinkedMpi &each) { return !each.of_fortran; });
+    std::ranges::stable_partition(found, [](const LinkedMpi &each) { return !each.of_other_language; });
     const LinkedMpi &first = found.front();
     for (const LinkedMpi &other : found)
         if (!same_interface(first.library, other.library))

@@ -21,11 +21,12 @@ struct KnownMpi {
     const char *library;
     const char *mpi;
     const char *launcher;
-    bool of_fortran = false;
+    bool of_other_language = false;
 };
 constexpr KnownMpi known[] = {
     {"libmpi_abi.so.1", "the standard ABI", ""},
     {"libmpi.so.40", "Open MPI", "Open MPI's mpirun"},
+    {"libmpi_cxx.so.40", "Open MPI", "Open MPI's mpirun", true},
     {"libmpi_mpifh.so.40", "Open MPI", "Open MPI's mpirun", true},
     {"libmpi_usempif08.so.40", "Open MPI", "Open MPI's mpirun", true},
     {"libmpi_usempi_ignore_tkr.so.40", "Open MPI", "Open MPI's mpirun", true},
@@ -148,7 +149,7 @@ std::vector<LinkedMpi> find_linked_mpis(const std::string &path, const std::vect
             if (!seen.insert(library).second) continue;
             if (const KnownMpi *mpi = find_known(library); mpi != nullptr)
                 found.push_back({library, mpi->mpi, mpi->launcher, file == program ? "" : file,
-                                 !look_in(before_environment, library).empty(), mpi->of_fortran});
+                                 !look_in(before_environment, library).empty(), mpi->of_other_language});
             else if (std::string real = look_in(needs->folders, library); !real.empty())
                 files.push_back(real);
         }

@@ -14,7 +14,7 @@ struct LinkedMpi {
     std::string through;  ///< the path of the library that needs it; empty: the program itself
     /// A RPATH of the program leads to such a library: the dynamic linker looks there before LD_LIBRARY_PATH.
     bool by_run_path = false;
-    bool of_fortran = false; ///< beside which C's library is needed as well
+    bool of_other_language = false; ///< beside which C's library is needed as well
 };
 
 /// Follows the libraries that the program at `path` needs, and those they need, as the dynamic linker would with this

@@ -3,7 +3,9 @@
 /// few extensions that programs use.
 #include "faces/openmpi/handles.h"
 
+#include "core/callbacks.h"
 #include "faces/entry.h"
+#include "faces/openmpi/cxx.h"
 
 namespace {
 
@@ -67,6 +69,11 @@ PREDEFINED_CALLBACKS()
 PREDEFINED_CALLBACKS(COMM_)
 PREDEFINED_CALLBACKS(TYPE_)
 PREDEFINED_CALLBACKS(WIN_)
+
+/// Programs name it if they were compiled with mpicxx, and call it if they use the bindings for C++ (cxx.cpp).
+FACE_EXTENSION(void, ompi_op_set_cxx_callback, (void *, Callback)) {
+    refuse_cxx("MPI::Op::Init");
+}
 
 /// Hints for a session that there is; none of them means anything here.
 FACE_ENTRY(int, MPI_Session_set_info, (void *, void *)) {

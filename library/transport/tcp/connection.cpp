@@ -73,7 +73,10 @@ bool Connection::receive() {
         std::size_t asked = into[0].iov_len + (places > 1 ? into[1].iov_len : 0);
         ssize_t got = readv(socket_.get(), into.data(), places);
         if (got < 0 && errno == EINTR) continue;
-        if (got < 0 && errno == EAGAIN) break;
+        if (got < 0 && errno == EAGAIN) {
+            reader_.nothing_came();
+            break;
+        }
         if (got < 0 && is_unreachable(errno)) fail(std::strerror(errno));
         if (got <= 0) {
             lost(got == 0 ? "it was closed" : std::strerror(errno));

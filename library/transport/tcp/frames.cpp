@@ -11,9 +11,29 @@ namespace {
 /// A queue that has grown beyond this size gives its memory back when it is empty.
 constexpr std::size_t kept_capacity = 256 << 10;
 
+/// Buffers that no reader has now. They are of one thread at a time: who uses transports has the rank's lock.
+class UnusedBuffers {
+  public:
+    FrameReader::Buffer take() {
+        if (buffers_.empty()) return std::make_unique_for_overwrite<unsigned char[]>(FrameReader::capacity);
+        FrameReader::Buffer buffer = std::move(buffers_.back());
+        buffers_.pop_back();
+        return buffer;
+    }
+    void give_back(FrameReader::Buffer buffer) {
+        if (buffers_.size() < most_kept) buffers_.push_back(std::move(buffer));
+    }
+
+  private:
+    static constexpr std::size_t most_kept = 4;
+    std::vector<FrameReader::Buffer> buffers_;
+};
+UnusedBuffers &unused_buffers = *new UnusedBuffers; // outlives static destructors
+
 } // namespace
 
 int FrameReader::places(std::array<iovec, 2> &into) {
+    if (!buffer_) buffer_ = unused_buffers.take();
     if (begin_ == end_) {
         begin_ = end_ = 0;
     } else if (begin_ > 0) { // the rest of a frame: all of it has to fit
@@ -35,7 +55,13 @@ bool FrameReader::arrived(std::size_t bytes, FrameHandler &handler) {
         if (data_left_ == 0) handler.end_data();
     }
     end_ += bytes;
-    return take_frames(handler);
+    const bool is_sensible = take_frames(handler);
+    nothing_came();
+    return is_sensible;
+}
+
+void FrameReader::nothing_came() {
+    if (begin_ == end_ && buffer_) unused_buffers.give_back(std::move(buffer_));
 }
 
 bool FrameReader::take_frames(FrameHandler &handler) {

@@ -31,14 +31,17 @@ class FrameHandler {
 };
 
 /// Takes a stream apart. The caller fills places() in order with what it reads, and says how much that was (arrived()).
+///
+/// A reader has a buffer only while part of a frame is there: the readers of a thousand idle connections have none.
 class FrameReader {
   public:
-    FrameReader() : buffer_(std::make_unique_for_overwrite<unsigned char[]>(capacity)) {}
+    using Buffer = std::unique_ptr<unsigned char[]>;
 
-    /// Where the next bytes go: up to two places; their number is returned.
+    /// Where the next bytes go: up to two places; their number is returned. Then arrived() or nothing_came().
     int places(std::array<iovec, 2> &into);
     /// False if what has come is not a sensible sequence of frames.
     bool arrived(std::size_t bytes, FrameHandler &handler);
+    void nothing_came();
 
     /// No frame has come in part only.
     bool is_between_frames() const {
@@ -53,7 +56,7 @@ class FrameReader {
     bool take_frames(FrameHandler &handler);
     void take_data(FrameHandler &handler);
 
-    std::unique_ptr<unsigned char[]> buffer_;
+    Buffer buffer_;
     std::size_t begin_ = 0, end_ = 0; ///< of what has come but has not been handled
     std::size_t data_left_ = 0;       ///< bytes still to come of a data frame's payload
     char *place_ = nullptr;           ///< where these bytes go, if it is one place

@@ -130,6 +130,32 @@ TEST(Frames, LongStreamsPassThroughTheBuffer) {
     EXPECT_EQ(std::ranges::count(seen.text, '\n'), frames);
 }
 
+/// Where the reader wants its next bytes.
+void *place_of(FrameReader &reader) {
+    std::array<iovec, 2> into;
+    reader.places(into);
+    return into[0].iov_base;
+}
+
+TEST(Frames, IdleReadersHaveNoBufferOfTheirOwn) {
+    FrameWriter writer;
+    writer.add({.kind = FrameKind::eager, .tag = 1, .bytes = 5}, "hello");
+    const std::string stream = stream_of(writer, 1000);
+    Protocol seen;
+    FrameReader one, other;
+    EXPECT_TRUE(feed(one, stream, seen));
+    void *const buffer = place_of(other);
+    other.nothing_came();
+    EXPECT_EQ(place_of(one), buffer);
+    one.nothing_came();
+    // Part of a frame stays where it is.
+    EXPECT_TRUE(feed(one, stream.substr(0, 3), seen));
+    EXPECT_NE(place_of(other), buffer);
+    other.nothing_came();
+    EXPECT_TRUE(feed(one, stream.substr(3), seen));
+    EXPECT_EQ(seen.text, "1:0:1:hello\n1:0:1:hello\n");
+}
+
 TEST(Frames, WhatMakesNoSenseIsRefused) {
     auto is_taken = [](const FrameHeader &header) {
         FrameWriter writer;

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import shutil
 import subprocess
@@ -127,6 +128,32 @@ def test_where_a_run_path_leads_to_the_other_mpi(
 ) -> None:
     options = f"-Wl,-rpath,{mpis[mpi].libraries[0].parent},--disable-new-dtags"
     mpirun("-n", 2, compiled(mpi, options, SOURCES / "mixed.f90"))
+
+
+@each_mpi
+def test_constants_are_those_of_the_header(mpi: str, mpis: FortranMpis, monkeypatch: pytest.MonkeyPatch) -> None:
+    """mpif.h has the numbers of C, but for two rules: texts end without a zero, and MPICH's keys count otherwise."""
+    monkeypatch.syspath_prepend(str(ROOT / "abi"))
+    face = importlib.import_module("generate_face").load_face(mpi)
+    tables = importlib.import_module("tables").load()
+    header = "\n".join(path.read_text() for path in sorted(mpis[mpi].include.glob("mpif*.h")))
+    found = re.findall(r"parameter\s*\(\s*(MPI_\w+)\s*=\s*\(?(-?\d+)(-1)?\s*\)", header, re.IGNORECASE)
+    values = {name.upper(): int(number) - bool(less) for name, number, less in found}
+    wrong, compared = {}, 0
+    for section in tables.sections:
+        less = {"string_length": 1}.get(section.name, 0)
+        if mpi == "mpich" and section.name in {"attribute_key", "window_attribute_key"}:
+            less = -1
+        for constant in section.constants:
+            name = constant.alias_of or constant.name
+            ours = face.fortran.get(name, face.numbers.get(name))
+            if ours is None or constant.name not in values or name == "MPI_KEYVAL_INVALID":
+                continue
+            compared += 1
+            if (ours - less - values[constant.name]) % 2**32 != 0:
+                wrong[constant.name] = (ours, values[constant.name])
+    assert compared > 230
+    assert not wrong
 
 
 # What a face does not have of the other library, and why no program misses it.

@@ -22,7 +22,7 @@ rlimit raise_open_files() {
 }
 
 int run_ranks(const Plan &plan, Arena &arena, const Signals &signals, const rlimit &open_files, Input &input,
-              Output &output, const NodeConnection &connection) {
+              Output &output, NodeConnection connection) {
     const ProcessGroup group;
     RankStart common = {};
     common.open_files = open_files;
@@ -46,7 +46,8 @@ int run_ranks(const Plan &plan, Arena &arena, const Signals &signals, const rlim
     input.ranks_started();
     output.ranks_started();
     Supervisor supervisor(plan, arena, signals, group, input, output, std::move(hosts));
-    if (connection.channel != nullptr) supervisor.obey(*connection.channel, connection.beats);
+    if (connection.channel != nullptr)
+        supervisor.obey(*connection.channel, connection.beats, std::move(connection.silence));
     supervisor.carry(connection.further);
     if (plan.timeout_seconds > 0) supervisor.end_after(std::chrono::seconds(plan.timeout_seconds));
     return supervisor.run();

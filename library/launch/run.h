@@ -9,6 +9,7 @@
 #include "boot/arena.h"
 #include "launch/further_jobs.h"
 #include "launch/hosts/channel.h"
+#include "launch/hosts/silence.h"
 #include "launch/input.h"
 #include "launch/output.h"
 #include "launch/plan.h"
@@ -24,12 +25,13 @@ rlimit raise_open_files();
 struct NodeConnection {
     Channel *channel = nullptr;     ///< to mpiexec; nullptr: this is mpiexec, and has all ranks
     bool beats = false;             ///< mpiexec says now and then that it is there
+    Silence silence = {};           ///< of mpiexec, when it does not
     FurtherJobs *further = nullptr; ///< that ranks ask for; nullptr: they cannot
     std::vector<int> listeners;     ///< by rank: the socket where it takes connections, or -1; empty: none has one
 };
 
 /// Starts the ranks and stays until the last has ended. Returns mpiexec's exit status. Throws Error.
 int run_ranks(const Plan &plan, Arena &arena, const Signals &signals, const rlimit &open_files, Input &input,
-              Output &output, const NodeConnection &connection = {});
+              Output &output, NodeConnection connection = {});
 
 } // namespace volley::launch

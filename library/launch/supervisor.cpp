@@ -41,10 +41,12 @@ Supervisor::Supervisor(const Plan &plan, Arena &arena, const Signals &signals, c
     for (const int rank : plan.here) ended_[static_cast<std::size_t>(rank)] = false;
 }
 
-void Supervisor::obey(Channel &channel, bool beats) {
+void Supervisor::obey(Channel &channel, bool beats, Silence silence) {
     channel_ = &channel;
     beats_ = may_beat_ = beats;
-    heard_ = said_ = Clock::now();
+    silence_ = std::move(silence);
+    silence_.heard();
+    said_ = Clock::now();
 }
 
 void Supervisor::end_after(std::chrono::seconds time) {
@@ -87,6 +89,7 @@ void Supervisor::wait() {
     input_.watch(watched_);
     output_.watch(watched_);
     if (channel_ != nullptr) channel_->watch(watched_);
+    if (beats_) silence_.watch(watched_);
     if (further_ != nullptr) further_->watch(watched_);
     poll(watched_.data(), watched_.size(), timeout_ms());
     if (further_ != nullptr) further_->advance();
@@ -102,7 +105,7 @@ int Supervisor::timeout_ms() const {
     if (const auto deadline = output_.deadline()) until = std::min(until, *deadline);
     if (lost_ && !ending_) until = std::min(until, now + lost_interval);
     if (first_look_) until = std::min(until, second_look_at_);
-    if (beats_ && !ending_) until = std::min(until, std::min(said_ + beat_interval, heard_ + longest_silence));
+    if (beats_ && !ending_) until = std::min(until, said_ + beat_interval);
     if (until == Clock::time_point::max()) return -1;
     return std::max(0, static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(until - now).count()));
 }
@@ -125,7 +128,7 @@ void Supervisor::take_signals() {
 void Supervisor::take_orders() {
     channel_->advance();
     while (const auto order = channel_->next()) {
-        heard_ = Clock::now();
+        silence_.heard();
         take_order(*order);
     }
     if (const int bytes = input_.passed_on(); bytes > 0) channel_->send(FrameKind::input_taken, bytes);
@@ -161,7 +164,7 @@ void Supervisor::take_order(const Frame &order) {
 
 void Supervisor::check_mpiexec() {
     const auto now = Clock::now();
-    if (channel_->closed() || (beats_ && now - heard_ > longest_silence)) {
+    if (channel_->closed() || (beats_ && silence_.look() == Presence::gone)) {
         beats_ = false;
         ending_ = true;
         signal_all(SIGKILL);

@@ -10,6 +10,7 @@
 
 #include "boot/arena.h"
 #include "launch/further_jobs.h"
+#include "launch/hosts/silence.h"
 #include "launch/input.h"
 #include "launch/output.h"
 #include "launch/plan.h"
@@ -28,8 +29,8 @@ class Supervisor {
                Output &output, std::vector<pid_t> hosts);
 
     /// In a node daemon: takes the orders of mpiexec, and tells it what happens. The job ends here if mpiexec is gone.
-    /// `beats`: mpiexec says now and then that it is there, and is gone if it does not.
-    void obey(Channel &channel, bool beats);
+    /// `beats`: mpiexec says now and then that it is there; if it does not, `silence` tells whether it is gone.
+    void obey(Channel &channel, bool beats, Silence silence);
 
     /// Takes care of the jobs that ranks ask for, too. nullptr: there are none.
     void carry(FurtherJobs *further) {
@@ -94,7 +95,8 @@ class Supervisor {
     FurtherJobs *further_ = nullptr;
     Channel *channel_ = nullptr;
     bool beats_ = false, may_beat_ = false;
-    Clock::time_point heard_, said_;           ///< when a frame came last, and when one was sent
+    Silence silence_;                          ///< of mpiexec
+    Clock::time_point said_;                   ///< when a frame was sent
     std::optional<view::Snapshot> first_look_; ///< after a view_signal
     Clock::time_point second_look_at_;
 };

@@ -128,6 +128,16 @@ std::vector<HostAddress> own_addresses() {
     return found;
 }
 
+std::optional<NetworkAddress> own_address_beside(const NetworkAddress &other) {
+    for (const HostAddress &own : own_addresses()) {
+        const HostAddress same_prefix = {.interface = "", .address = other, .prefix = own.prefix};
+        if (own.address.family == other.family && !is_loopback(own.address) &&
+            network_of(own) == network_of(same_prefix))
+            return own.address;
+    }
+    return std::nullopt;
+}
+
 std::vector<NetworkAddress> choose_addresses(const std::vector<HelloMessage> &hosts,
                                              const std::vector<std::string> &names, const std::string &interface) {
     if (const auto network = read_network(interface)) {

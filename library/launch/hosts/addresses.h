@@ -2,6 +2,7 @@
 /// Which addresses ranks of different hosts use for each other.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,5 +17,8 @@ std::vector<HostAddress> own_addresses();
 /// all hosts have in common if there is one, otherwise each host's first address. Throws Error.
 std::vector<NetworkAddress> choose_addresses(const std::vector<HelloMessage> &hosts,
                                              const std::vector<std::string> &names, const std::string &interface);
+
+/// The address of this host in a network that it shares with the other's; nothing if there is none.
+std::optional<NetworkAddress> own_address_beside(const NetworkAddress &other);
 
 } // namespace volley::launch

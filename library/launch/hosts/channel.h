@@ -8,7 +8,6 @@
 
 #include <poll.h>
 
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -57,11 +56,6 @@ struct Frame {
     std::int32_t number;
     std::string payload;
 };
-
-/// How often mpiexec and node daemons on other hosts say that they are there, and how long the other side waits for it.
-/// With the time that ranks have to end, a job ends within five seconds if a host vanishes.
-inline constexpr std::chrono::milliseconds beat_interval{1000};
-inline constexpr std::chrono::milliseconds longest_silence{4000};
 
 /// Never blocks. What the other side does not take yet is kept.
 class Channel {

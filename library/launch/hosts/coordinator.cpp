@@ -11,6 +11,7 @@
 #include "boot/arena.h"
 #include "boot/error.h"
 #include "boot/settings.h"
+#include "boot/sockets.h"
 #include "launch/ending.h"
 #include "launch/hosts/addresses.h"
 #include "launch/hosts/daemon_channel.h"
@@ -51,6 +52,7 @@ int Coordinator::run() {
     while (!all_ended()) {
         wait();
         take_signals();
+        answer_questions();
         for (Node &node : nodes_) take_frames(node);
         if (!jobs_sent_ && !ending_ && all_have([](const Node &node) { return node.hello.has_value(); })) send_jobs();
         if (!started_ && !ending_ && all_have([](const Node &node) { return node.ports.has_value(); })) send_start();
@@ -102,10 +104,12 @@ void Coordinator::wait() {
     if (started_) input_.watch(watched_);
     for (Node &node : nodes_) {
         const bool full = output_.full() || error_.full();
-        if (full || node.daemon.channel.paused()) node.heard = Clock::now(); // nobody has listened
+        if (full || node.daemon.channel.paused()) node.silence.heard(); // nobody has listened
         node.daemon.channel.pause(full);
         node.daemon.channel.watch(watched_);
+        node.silence.watch(watched_);
     }
+    if (listener_) watched_.push_back({listener_.get(), POLLIN, 0});
     poll(watched_.data(), watched_.size(), timeout_ms());
     output_.advance();
     error_.advance();
@@ -121,7 +125,7 @@ int Coordinator::timeout_ms() const {
 void Coordinator::take_frames(Node &node) {
     node.daemon.channel.advance();
     while (const auto frame = node.daemon.channel.next()) {
-        node.heard = Clock::now();
+        node.silence.heard();
         take(node, *frame);
     }
 }
@@ -185,15 +189,16 @@ void Coordinator::send_jobs() {
     job.node_of = node_of_;
     job.hosts = hosts_;
     for (const Application &application : line_.applications) job.ranks.push_back(application.ranks);
+    addresses_ = std::move(addresses);
+    listen_for_questions(job);
     job.person = output_.is_terminal() || isatty(STDIN_FILENO) == 1;
     for (std::size_t number = 0; number < nodes_.size(); number++) {
         job.node = static_cast<std::int32_t>(number);
-        job.address = addresses[number];
+        job.address = addresses_[number];
         job.beats = nodes_[number].remote;
         nodes_[number].daemon.channel.send(FrameKind::job, 0, job.encode());
     }
     jobs_sent_ = true;
-    addresses_ = std::move(addresses);
 }
 
 void Coordinator::send_start() {
@@ -205,6 +210,8 @@ void Coordinator::send_start() {
             start.ports.push_back(nodes_[node].ports->ports.at(next[node]++));
         }
     }
+    for (std::size_t node = 0; listener_ && node < nodes_.size(); node++)
+        nodes_[node].silence.ask_at(addresses_[node], nodes_[node].ports->ports);
     send_all(FrameKind::start, 0, start.encode());
     started_ = true;
 }
@@ -233,7 +240,7 @@ void Coordinator::pass_on(int number) {
     if (number != SIGTSTP) return;
     for (Node &node : nodes_) node.daemon.channel.advance();
     kill(getpid(), SIGSTOP); // continued by a SIGCONT, which is passed on next
-    for (Node &node : nodes_) node.heard = Clock::now();
+    for (Node &node : nodes_) node.silence.heard();
 }
 
 void Coordinator::pass_input() {
@@ -244,14 +251,37 @@ void Coordinator::pass_input() {
 
 void Coordinator::check_lost(Node &node) {
     if (node.ended) return;
-    const auto silence = Clock::now() - node.heard;
+    const Presence presence = node.silence.look();
     if (node.daemon.channel.closed()) return lose(node, how_ended(node.daemon));
     if (!node.hello && Clock::now() - began_ > longest_start)
         return lose(node, "nothing has been heard of its node daemon for " + std::to_string(longest_start.count()) +
                               " seconds, which `" + node.daemon.command + "` was to start");
-    if (node.hello && jobs_sent_ && node.remote && !stopped_ && silence > longest_silence)
-        lose(node, "nothing has been heard of it for " + std::to_string(longest_silence / std::chrono::seconds(1)) +
-                       " seconds");
+    if (!node.hello || !jobs_sent_ || !node.remote || stopped_) return;
+    const std::string seconds = std::to_string(longest_silence / std::chrono::seconds(1)) + " seconds";
+    if (presence == Presence::gone) return lose(node, "nothing has been heard of it for " + seconds);
+    const bool frozen = presence == Presence::frozen;
+    if (frozen == node.frozen) return;
+    node.frozen = frozen;
+    message(frozen ? "host " + node.host + " has said nothing for " + seconds +
+                         ", but its kernel answers: its processes stand still, and the job waits for them"
+                   : "host " + node.host + " goes on");
+}
+
+/// So that node daemons can tell whether this host is gone if mpiexec stands still.
+void Coordinator::listen_for_questions(JobMessage &job) {
+    for (std::size_t node = 0; node < nodes_.size(); node++) {
+        if (!nodes_[node].remote || nodes_.size() == 1) continue;
+        const auto own = own_address_beside(addresses_[node]);
+        if (!own) continue;
+        listener_ = listen_at(*own, job.port);
+        job.asked_at = *own;
+        return;
+    }
+}
+
+/// That there is a connection is the answer.
+void Coordinator::answer_questions() {
+    while (listener_ && accept_from(listener_)) {}
 }
 
 void Coordinator::lose(Node &node, const std::string &reason) {

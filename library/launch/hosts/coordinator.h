@@ -15,6 +15,7 @@
 #include "launch/hosts/daemon_connection.h"
 #include "launch/hosts/host_list.h"
 #include "launch/hosts/messages.h"
+#include "launch/hosts/silence.h"
 #include "launch/hosts/standard_input.h"
 #include "launch/output.h"
 #include "launch/signals.h"
@@ -41,7 +42,8 @@ class Coordinator {
         std::optional<HelloMessage> hello = std::nullopt;
         std::optional<PortsMessage> ports = std::nullopt;
         bool ended = false;
-        Clock::time_point heard = Clock::now();
+        Silence silence = {};
+        bool frozen = false; ///< and that has been said
     };
 
     void start_daemons();
@@ -52,6 +54,8 @@ class Coordinator {
     void take(Node &node, const Frame &frame);
     void take_hello(Node &node, const Frame &frame);
     void send_jobs();
+    void listen_for_questions(JobMessage &job);
+    void answer_questions();
     void send_start();
     void take_signals();
     void pass_on(int number);
@@ -78,6 +82,7 @@ class Coordinator {
     StandardInput input_;
     std::vector<Node> nodes_;
     std::vector<NetworkAddress> addresses_; ///< by node, once chosen
+    Descriptor listener_;                   ///< for questions of node daemons (silence.h); perhaps none
     std::vector<pollfd> watched_;
     bool jobs_sent_ = false;
     bool started_ = false; ///< the ranks may run

@@ -98,13 +98,14 @@ HelloMessage HelloMessage::decode(const std::string &text) {
 }
 
 std::string JobMessage::encode() const {
-    return encoded(arguments, environment, directory, job, secret, node_of, hosts, node, address, person, beats, ranks);
+    return encoded(arguments, environment, directory, job, secret, node_of, hosts, node, address, person, beats, ranks,
+                   asked_at, port);
 }
 JobMessage JobMessage::decode(const std::string &text) {
     JobMessage message{};
     decode_into(text, message.arguments, message.environment, message.directory, message.job, message.secret,
                 message.node_of, message.hosts, message.node, message.address, message.person, message.beats,
-                message.ranks);
+                message.ranks, message.asked_at, message.port);
     return message;
 }
 

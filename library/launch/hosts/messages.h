@@ -50,6 +50,8 @@ struct JobMessage {
     std::int32_t person;               ///< not 0: somebody may be reading what ranks write
     std::int32_t beats;                ///< not 0: both ends say now and then that they are there
     std::vector<std::int32_t> ranks;   ///< of each program
+    NetworkAddress asked_at;           ///< where mpiexec listens for who has not heard of it (silence.h)
+    std::uint16_t port;                ///< and at which port; 0: nowhere
 
     [[nodiscard]] std::string encode() const;
     static JobMessage decode(const std::string &text);

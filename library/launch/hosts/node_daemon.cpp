@@ -52,8 +52,9 @@ class NodeDaemon {
         Input input(Input::Source::mpiexec);
         Output output(plan.here, plan.ranks(), line.label, channel_, job.person != 0);
         const Signals signals;
-        return run_ranks(plan, arena, signals, open_files, input, output,
-                         {.channel = &channel_, .beats = job.beats != 0, .listeners = numbers_});
+        NodeConnection connection{.channel = &channel_, .beats = job.beats != 0, .listeners = numbers_};
+        if (job.port != 0) connection.silence.ask_at(job.asked_at, {job.port});
+        return run_ranks(plan, arena, signals, open_files, input, output, std::move(connection));
     }
 
   private:

@@ -224,6 +224,12 @@ void read_options(Reader &reader, CommandLine &line, Application &application, b
          }},
         {"interface", [&](const std::string &typed,
                           Reader &from) { line.interface = from.value(typed, "the name of a network interface"); }},
+        {"preload", [&](const std::string &, Reader &) { line.preload = true; }},
+        {"preload-files",
+         [&](const std::string &typed, Reader &from) {
+             line.preload = true;
+             line.preload_files = read_names(from.value(typed, "files with commas between"));
+         }},
         {"pset",
          [&](const std::string &typed, Reader &from) {
              add_process_set(line, from.value(typed, "a name and ranks, as in ocean=0-3,6"));
@@ -346,6 +352,9 @@ For the whole job:
   --agent COMMAND     starts programs on other hosts; called as ssh is, COMMAND HOST PROGRAM ... (srun in an
                       allocation of Slurm, otherwise ssh)
   --interface NAME    the network between hosts, by an interface's name or as 10.1.0.0/16 (one all hosts are in)
+  --preload           bring the programs to other hosts, where they need not be; ranks there run in a directory of
+                      the job's, which is removed when it ends
+  --preload-files A,B the same, and these files, which lie there under these names
   --pset NAME=RANKS   a process set of MPI's sessions, as in ocean=0-3,6; more by repeating the option
   --universe-size N   MPI_UNIVERSE_SIZE, a hint how many ranks there can be in all (the slots of the hosts, or
                       the processors of this machine); -usize is the same

@@ -38,9 +38,11 @@ struct CommandLine {
     Binding binding = Binding::automatic;
     std::vector<Host> hosts; ///< empty: this one
     Mapping mapping = Mapping::slot;
-    int ranks_per_host = 0;         ///< of the slots; 0: as `hosts` says
-    std::vector<std::string> agent; ///< its words (launch/hosts/agent.h); empty: chosen
-    std::string interface;          ///< between hosts, as choose_addresses() takes it
+    int ranks_per_host = 0;                 ///< of the slots; 0: as `hosts` says
+    std::vector<std::string> agent;         ///< its words (launch/hosts/agent.h); empty: chosen
+    std::string interface;                  ///< between hosts, as choose_addresses() takes it
+    bool preload = false;                   ///< bring programs to other hosts, and
+    std::vector<std::string> preload_files; ///< these files
     bool label = false;
     bool verbose = false;
     bool version = false;                ///< print the version and end

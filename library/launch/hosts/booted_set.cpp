@@ -84,10 +84,14 @@ std::optional<BootedSet> StateFiles::read() const {
     }
 }
 
-/// Another program sees the old file or the new one, whole.
-void StateFiles::write(const BootedSet &set) const {
+void StateFiles::make_directory() const {
     mkdir(directory_.c_str(), owner_only);
     if (!check_directory(directory_)) throw system_error("cannot make the directory " + directory_);
+}
+
+/// Another program sees the old file or the new one, whole.
+void StateFiles::write(const BootedSet &set) const {
+    make_directory();
     const std::string text = encode(set), made = nodes() + "." + std::to_string(getpid());
     unlink(made.c_str());
     const Descriptor file(open(made.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, file_mode));

@@ -43,6 +43,8 @@ class StateFiles {
 
     /// Nothing if there is none. Throws Error if somebody else could have written it.
     [[nodiscard]] std::optional<BootedSet> read() const;
+    /// Unless it is there. Throws Error if it is not the user's alone.
+    void make_directory() const;
     /// Makes the directory, if need be. Throws Error.
     void write(const BootedSet &set) const;
     /// Both files, and the directory if nothing is left in it.

@@ -40,6 +40,8 @@ enum class FrameKind : std::uint32_t {
     lost_elsewhere, ///< as lost, of another host
     input,          ///< bytes of standard input for rank 0; none: its end
     view,           ///< say what the ranks do
+    file,           ///< a file of that name follows (preload.h); `number` is its mode
+    file_bytes,     ///< more of it
     // Both.
     alive = 200, ///< nothing but that
     // To a resident daemon (resident_daemon.h), which answers with one of the same kind.

@@ -55,6 +55,8 @@ int Coordinator::run() {
         answer_questions();
         for (Node &node : nodes_) take_frames(node);
         if (!jobs_sent_ && !ending_ && all_have([](const Node &node) { return node.hello.has_value(); })) send_jobs();
+        for (Node &node : nodes_)
+            if (node.preload && !ending_) preload(node);
         if (!started_ && !ending_ && all_have([](const Node &node) { return node.ports.has_value(); })) send_start();
         if (started_) pass_input();
         for (Node &node : nodes_) check_lost(node);
@@ -196,7 +198,12 @@ void Coordinator::send_jobs() {
         job.node = static_cast<std::int32_t>(number);
         job.address = addresses_[number];
         job.beats = nodes_[number].remote;
-        nodes_[number].daemon.channel.send(FrameKind::job, 0, job.encode());
+        if (line_.preload && nodes_[number].remote) {
+            nodes_[number].preload.emplace(files_to_preload(line_));
+            nodes_[number].job = job.encode();
+        } else {
+            nodes_[number].daemon.channel.send(FrameKind::job, 0, job.encode());
+        }
     }
     jobs_sent_ = true;
 }
@@ -265,6 +272,14 @@ void Coordinator::check_lost(Node &node) {
     message(frozen ? "host " + node.host + " has said nothing for " + seconds +
                          ", but its kernel answers: its processes stand still, and the job waits for them"
                    : "host " + node.host + " goes on");
+}
+
+/// The job comes behind its files. Until then the daemon has nothing to say.
+void Coordinator::preload(Node &node) {
+    node.silence.heard();
+    if (!node.preload->advance(node.daemon.channel)) return;
+    node.daemon.channel.send(FrameKind::job, 0, node.job);
+    node.preload.reset();
 }
 
 /// So that node daemons can tell whether this host is gone if mpiexec stands still.

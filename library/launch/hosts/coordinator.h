@@ -15,6 +15,7 @@
 #include "launch/hosts/daemon_connection.h"
 #include "launch/hosts/host_list.h"
 #include "launch/hosts/messages.h"
+#include "launch/hosts/preload.h"
 #include "launch/hosts/silence.h"
 #include "launch/hosts/standard_input.h"
 #include "launch/output.h"
@@ -43,7 +44,9 @@ class Coordinator {
         std::optional<PortsMessage> ports = std::nullopt;
         bool ended = false;
         Silence silence = {};
-        bool frozen = false; ///< and that has been said
+        bool frozen = false;                                 ///< and that has been said
+        std::optional<PreloadSender> preload = std::nullopt; ///< until all is sent
+        std::string job = {};                                ///< follows it
     };
 
     void start_daemons();
@@ -54,6 +57,7 @@ class Coordinator {
     void take(Node &node, const Frame &frame);
     void take_hello(Node &node, const Frame &frame);
     void send_jobs();
+    void preload(Node &node);
     void listen_for_questions(JobMessage &job);
     void answer_questions();
     void send_start();

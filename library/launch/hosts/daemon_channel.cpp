@@ -31,9 +31,10 @@ HelloMessage own_hello() {
     return {VOLLEY_VERSION, names.machine, names.nodename, own_addresses()};
 }
 
-Frame await(Channel &channel, FrameKind kind) {
+Frame await(Channel &channel, FrameKind kind, const std::function<void(const Frame &)> &take) {
     while (true) {
         while (auto frame = channel.next()) {
+            take(*frame);
             if (frame->kind == kind) return std::move(*frame);
             if (frame->kind == FrameKind::end || frame->kind == FrameKind::signal) throw NotWanted();
         }

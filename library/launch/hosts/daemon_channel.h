@@ -3,6 +3,7 @@
 /// that stay (resident_daemon.h) have in common.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "launch/hosts/channel.h"
@@ -20,8 +21,8 @@ Channel take_standard_streams();
 /// What this host is.
 HelloMessage own_hello();
 
-/// Waits for a frame of that kind. Throws NotWanted.
-Frame await(Channel &channel, FrameKind kind);
+/// Waits for a frame of that kind, and hands each that comes, that one as well, to `take`. Throws NotWanted.
+Frame await(Channel &channel, FrameKind kind, const std::function<void(const Frame &)> &take = [](const Frame &) {});
 
 /// Waits until all has been said, but not for long.
 void say_all(Channel &channel);

@@ -11,6 +11,7 @@
 #include "boot/sockets.h"
 #include "launch/hosts/daemon_channel.h"
 #include "launch/hosts/messages.h"
+#include "launch/hosts/preload.h"
 #include "launch/run.h"
 
 namespace volley::launch {
@@ -36,11 +37,14 @@ class NodeDaemon {
         const rlimit open_files = raise_open_files();
         channel_.say(greeting);
         channel_.send(FrameKind::hello, 0, own_hello().encode());
-        const JobMessage job = JobMessage::decode(await(channel_, FrameKind::job).payload);
+        const auto take_file = [this](const Frame &frame) { preloaded_.take(frame); };
+        JobMessage job = JobMessage::decode(await(channel_, FrameKind::job, take_file).payload);
+        if (!preloaded_.directory().empty()) job.directory = preloaded_.directory();
         take_over(job);
         CommandLine line = read_command_line(job.arguments, true);
         for (std::size_t program = 0; program < line.applications.size(); program++)
             line.applications[program].ranks = job.ranks.at(program);
+        if (!preloaded_.directory().empty()) run_preloaded(line);
         export_settings(line);
         Plan plan = make_plan(line, {.node_of = job.node_of, .own = job.node, .name = job.job, .secret = job.secret},
                               job.hosts);
@@ -58,6 +62,13 @@ class NodeDaemon {
     }
 
   private:
+    void run_preloaded(CommandLine &line) const {
+        for (std::size_t index = 0; index < line.applications.size(); index++) {
+            std::string &program = line.applications[index].program;
+            program = preloaded_.directory() + "/" + preloaded_name(index, program);
+        }
+    }
+
     /// Makes the sockets where the ranks of this host take connections, and tells mpiexec their ports.
     void listen(Plan &plan, const JobMessage &job) {
         PortsMessage message;
@@ -87,6 +98,7 @@ class NodeDaemon {
     }
 
     Channel &channel_;
+    PreloadReceiver preloaded_;
     std::vector<Descriptor> listeners_;
     std::vector<int> numbers_;
     Descriptor reserved_;

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
 #include <list>
 
@@ -21,6 +22,7 @@
 #include "launch/hosts/daemon_channel.h"
 #include "launch/hosts/daemon_connection.h"
 #include "launch/hosts/node_daemon.h"
+#include "launch/hosts/preload.h"
 #include "launch/output.h"
 #include "launch/process_group.h"
 #include "launch/signals.h"
@@ -99,6 +101,7 @@ class ResidentDaemon {
         // While a job has its node daemon, that one takes care of whatever the job has started.
         for (const pid_t process : own_children())
             if (std::ranges::find(jobs_, process) == jobs_.end()) kill(process, SIGKILL);
+        remove_stale_preloads(files_.directory());
     }
 
     void check_file() {
@@ -187,6 +190,7 @@ class ResidentDaemon {
     void end_all_jobs() {
         end_children();
         jobs_.clear();
+        remove_stale_preloads(files_.directory());
     }
 
     void end(const std::string &why) {
@@ -248,6 +252,7 @@ void begin_to_stay(Channel &channel, Descriptor listener, BootedSet set, const S
     if (child > 0) return;
     channel.close();
     leave(log_file);
+    setenv("VOLLEY_STATE_DIRECTORY", files.directory().c_str(), 1); // for what its jobs preload, too
     stay(std::move(listener), std::move(file_watch), std::move(set), files);
 }
 

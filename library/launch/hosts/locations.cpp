@@ -2,15 +2,46 @@
 #include "launch/hosts/locations.h"
 
 #include <algorithm>
-#include <cctype>
-#include <regex>
+#include <charconv>
+#include <optional>
+#include <string_view>
 
 #include "boot/error.h"
 
 namespace volley::launch {
 namespace {
 
-constexpr const char *syntax = "[CN]|[nc][0-9]{1,6}(-[0-9]{1,6})?(,[0-9]{1,6}(-[0-9]{1,6})?)*";
+struct Range {
+    unsigned first, last;
+};
+
+/// Takes a number from the beginning; nothing if there is none.
+std::optional<unsigned> take_number(std::string_view &text) {
+    unsigned number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc()) return std::nullopt;
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    return number;
+}
+
+/// Reads "0-3,5"; nothing if that is something else.
+std::optional<std::vector<Range>> read_ranges(std::string_view text) {
+    std::vector<Range> ranges;
+    while (true) {
+        const auto first = take_number(text);
+        if (!first) return std::nullopt;
+        auto last = first;
+        if (text.starts_with('-')) {
+            text.remove_prefix(1);
+            last = take_number(text);
+            if (!last) return std::nullopt;
+        }
+        ranges.push_back({*first, *last});
+        if (text.empty()) return ranges;
+        if (!text.starts_with(',')) return std::nullopt;
+        text.remove_prefix(1);
+    }
+}
 
 /// The host of each slot.
 std::vector<std::int32_t> hosts_of_slots(const std::vector<Host> &hosts) {
@@ -30,13 +61,9 @@ std::vector<std::int32_t> all_of(const std::vector<Host> &hosts) {
 std::vector<std::int32_t> chosen(const std::string &word, const std::vector<std::int32_t> &all) {
     std::vector<std::int32_t> hosts;
     const char *const what = word[0] == 'n' ? "node" : "slot";
-    for (std::size_t begin = 1; begin < word.size();) {
-        const auto end = std::min(word.find(',', begin), word.size());
-        const std::string range = word.substr(begin, end - begin);
-        const auto dash = range.find('-');
-        const auto first = std::stoul(range),
-                   last = dash == std::string::npos ? first : std::stoul(range.substr(dash + 1));
-        if (last < first) throw Error("'" + word + "': " + range + " ends before it begins", ExitStatus::usage);
+    const auto ranges = read_ranges(std::string_view(word).substr(1)).value_or(std::vector<Range>());
+    for (const auto &[first, last] : ranges) {
+        if (last < first) throw Error("'" + word + "' has a range that ends before it begins", ExitStatus::usage);
         if (last >= all.size())
             throw Error("'" + word + "' names " + what + " " + std::to_string(last) + ", but there " +
                             (all.size() == 1 ? std::string("is one ") + what
@@ -44,7 +71,6 @@ std::vector<std::int32_t> chosen(const std::string &word, const std::vector<std:
                             ", counted from 0 (volley nodes shows them)",
                         ExitStatus::usage);
         for (auto index = first; index <= last; index++) hosts.push_back(all[index]);
-        begin = end + 1;
     }
     return hosts;
 }
@@ -58,8 +84,8 @@ std::vector<std::int32_t> hosts_at(const std::string &word, const std::vector<Ho
 } // namespace
 
 bool is_location(const std::string &word) {
-    static const std::regex expression(syntax);
-    return std::regex_match(word, expression);
+    if (word == "C" || word == "N") return true;
+    return (word.starts_with('n') || word.starts_with('c')) && read_ranges(std::string_view(word).substr(1));
 }
 
 std::vector<std::int32_t> place_ranks(CommandLine &line) {

@@ -201,6 +201,9 @@ def test_what_is_wrong_with_booted_hosts_is_named(terminal: Terminal) -> None:
     assert "node daemons of this user run already on n1, n2, n3: volley nodes shows them, volley halt ends them" in text
     text = terminal.mpiexec("n1-3", "true", status=2)
     assert "'n1-3' names node 3, but there are 3 nodes, counted from 0" in text
+    assert "'c2-1' has a range that ends before it begins" in terminal.mpiexec("c2-1", "true", status=2)
+    for word in ("n", "n1-", "c0,", "n0x"):  # the names of programs
+        assert f"there is no program {word}" in terminal.mpiexec(word, "true", status=127)
     terminal.run("kill", "-KILL", terminal.daemon("n2"))
     assert terminal.mpiexec("--nodes", status=1) == ""  # what it says is the table
     text = terminal.mpiexec("C", "true", status=1)

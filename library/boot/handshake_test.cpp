@@ -185,5 +185,19 @@ TEST(KeyExchange, BothSidesGetOneSecret) {
     EXPECT_FALSE(one.agree(PublicKey{}, true, third));
 }
 
+TEST(Seal, OnlyTheKeysOwnerOpensIt) {
+    const SealKey key, another;
+    const std::string text(secret_bytes, 'x'), sealed = seal(text, key.public_key());
+    EXPECT_EQ(sealed.find(text), std::string::npos);
+    EXPECT_EQ(key.open(sealed), text);
+    EXPECT_EQ(another.open(sealed), std::nullopt);
+    for (std::size_t at = 0; at < sealed.size(); at++) {
+        std::string changed = sealed;
+        changed[at] ^= 1;
+        EXPECT_EQ(key.open(changed), std::nullopt) << at;
+    }
+    EXPECT_EQ(key.open(sealed.substr(0, 20)), std::nullopt);
+}
+
 } // namespace
 } // namespace volley

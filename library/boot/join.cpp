@@ -4,7 +4,8 @@
 #include "boot/arena.h"
 #include "boot/cpus.h"
 #include "boot/error.h"
-#include "boot/pmi.h"
+#include "boot/foreign_launcher.h"
+#include "boot/join_foreign.h"
 #include "boot/settings.h"
 
 #include <fcntl.h>
@@ -34,19 +35,6 @@ std::optional<std::int64_t> number_in(const char *variable, int base = 10) {
     return value;
 }
 
-/// Maps an arena that another process has made, at the address it has there.
-ArenaHead *map_as_others(int file, std::uint64_t address, std::uint64_t bytes) {
-    ArenaHead *arena = map_arena(file, address, bytes);
-    if (!arena) throw system_error("cannot map the memory the ranks share at the address it has in the others");
-    return arena;
-}
-
-std::uint64_t arena_size(int file) {
-    off_t bytes = lseek(file, 0, SEEK_END);
-    if (bytes <= 0) throw system_error("cannot ask for the size of the memory the ranks share");
-    return static_cast<std::uint64_t>(bytes);
-}
-
 void check_magic(const ArenaHead *arena) {
     if (arena->magic != arena_magic)
         throw Error("this program and its launcher use different versions of Volley: start it with the mpiexec that "
@@ -72,7 +60,7 @@ void forget_environment() {
         unsetenv(name);
 }
 
-std::optional<JobPlace> join_launcher() {
+std::optional<JobPlace> join_mpiexec() {
     auto file = number_in(environment::arena_file);
     auto address = number_in(environment::arena_address, 16);
     auto rank = number_in(environment::rank);
@@ -91,8 +79,7 @@ std::optional<JobPlace> join_launcher() {
     off_t at = static_cast<off_t>(head_copy.records + *rank * sizeof(RankRecord));
     if (pread(descriptor, static_cast<void *>(&record), sizeof record, at) != sizeof record)
         throw system_error("cannot read the memory the ranks share");
-    place.arena = has_mappings(record) ? reinterpret_cast<ArenaHead *>(*address)
-                                       : map_as_others(descriptor, *address, head_copy.bytes);
+    place.arena = has_mappings(record) ? reinterpret_cast<ArenaHead *>(*address) : map_as_others(descriptor, *address);
     close(descriptor);
     place.rank = static_cast<int>(*rank);
     place.ranks = static_cast<int>(place.arena->ranks);
@@ -104,57 +91,11 @@ std::optional<JobPlace> join_launcher() {
     return place;
 }
 
-pmi::Client *launcher = nullptr; ///< if this process has joined its job by PMI
+ForeignLauncher *launcher = nullptr; ///< if one has started this process; as long as the process
 
-/// Launchers may bind each rank to processors of its own: the job may use all of these together.
-void count_processors(pmi::Client &client, ArenaHead &arena) {
-    if (read_settings().cpus) return;
-    std::vector<std::string> lists;
-    for (int rank = 0; rank < client.ranks(); rank++)
-        lists.push_back(client.get("volley-cpus-" + std::to_string(rank)));
-    const UsableTogether together = usable_together(lists);
-    arena.cpus = together.cpus;
-    arena.cores = together.cores;
-}
-
-/// Rank 0 makes the arena and tells the others where to find it.
-std::optional<JobPlace> join_pmi() {
-    if (!launcher) launcher = pmi::connect();
-    if (!launcher) return std::nullopt;
-    if (launcher->ranks() > 1 && !launcher->one_host())
-        throw Error("the launcher has spread the job over several hosts; this version of Volley joins ranks of one "
-                    "host only");
-    JobPlace place{.arena = nullptr, .rank = launcher->rank(), .ranks = launcher->ranks()};
-    if (place.rank == 0) {
-        auto *arena = new Arena(JobLayout::one_host(place.ranks)); // as long as the process
-        for (int rank = 0; rank < place.ranks; rank++) {
-            arena->record(rank).placement = Placement::process;
-            arena->record(rank).state = RankState::started;
-        }
-        launcher->put("volley-arena", std::to_string(getpid()) + ":" + std::to_string(arena->descriptor()) + ":" +
-                                          std::to_string(arena->address()));
-        place.arena = arena->head();
-    }
-    constexpr std::size_t longest_value = 1000; // launchers take 1023
-    const std::string list = allowed_list();
-    launcher->put("volley-cpus-" + std::to_string(place.rank), list.size() <= longest_value ? list : "?");
-    launcher->barrier();
-    if (place.rank == 0) count_processors(*launcher, *place.arena);
-    if (place.rank != 0) {
-        std::string published = launcher->get("volley-arena");
-        int process = 0, descriptor = 0;
-        unsigned long long address = 0;
-        if (std::sscanf(published.c_str(), "%d:%d:%llu", &process, &descriptor, &address) != 3)
-            throw Error("rank 0 says \"" + published + "\" where it should tell of the memory the ranks share");
-        std::string path = "/proc/" + std::to_string(process) + "/fd/" + std::to_string(descriptor);
-        int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
-        if (file < 0) throw system_error("cannot open the memory rank 0 shares, " + path);
-        place.arena = map_as_others(file, address, arena_size(file));
-        close(file);
-        check_magic(place.arena);
-    }
-    launcher->barrier(); // rank 0 may end, and its descriptors with it, once all have opened the file
-    return place;
+std::optional<JobPlace> join_by_launcher() {
+    if (!launcher) launcher = find_foreign_launcher().release();
+    return launcher ? std::optional(join_foreign(*launcher)) : std::nullopt;
 }
 
 /// Other launchers tell the size of their job by these variables. Running N worlds of one instead is the classic silent
@@ -179,7 +120,8 @@ void refuse_foreign_launcher() {
         if (number_in(foreign.size).value_or(1) > 1 && !(launched && foreign.also_ours))
             throw Error(std::string(foreign.launcher) + " has started this process as one of " +
                         std::getenv(foreign.size) +
-                        ", but gives Volley no way to find the others: start the program with Volley's mpiexec");
+                        ", but gives Volley no way to find the others: start the program with Volley's mpiexec, or "
+                        "with srun --mpi=pmi2 or --mpi=pmix");
 }
 
 JobPlace alone() {
@@ -207,9 +149,17 @@ void take_place(RankRecord &record, int rank) {
 
 } // namespace
 
+ArenaHead *map_as_others(int file, std::uint64_t address) {
+    const off_t bytes = lseek(file, 0, SEEK_END);
+    if (bytes <= 0) throw system_error("cannot ask for the size of the memory the ranks share");
+    ArenaHead *arena = map_arena(file, address, static_cast<std::uint64_t>(bytes));
+    if (!arena) throw system_error("cannot map the memory the ranks share at the address it has in the others");
+    return arena;
+}
+
 JobPlace join_job() {
-    std::optional<JobPlace> place = join_launcher();
-    if (!place) place = join_pmi();
+    std::optional<JobPlace> place = join_mpiexec();
+    if (!place) place = join_by_launcher();
     if (!place) {
         refuse_foreign_launcher();
         place = alone();

@@ -19,16 +19,18 @@ struct JobPlace {
     Descriptor listener = {}; ///< the socket where the rank takes connections, if the launcher has made it
 };
 
-/// Finds the job of this process. It asks, in this order, Volley's mpiexec and a launcher that speaks PMI-1; without
-/// either it makes a world of one. Throws Error, also if another launcher has started the process as one of several,
-/// which this library cannot join.
+/// Finds the job of this process. It asks, in this order, Volley's mpiexec and a launcher that speaks PMI-1 or PMIx
+/// (boot/foreign_launcher.h); without either it makes a world of one. Throws Error, also if another launcher has
+/// started the process as one of several, which this library cannot join.
 JobPlace join_job();
 
-/// If a launcher that speaks PMI-1 started this process: tells the launcher that the process ends well. Later calls do
-/// nothing.
+/// If a foreign launcher started this process: tells it that the process ends well. Later calls do nothing.
 void leave_job();
 
 /// Asks such a launcher to end the job. Returns if there is none.
 void abort_through_launcher(int code);
+
+/// Maps the arena that another process has made, at the address it has there. Throws Error.
+ArenaHead *map_as_others(int file, std::uint64_t address);
 
 } // namespace volley

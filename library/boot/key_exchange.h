@@ -8,6 +8,8 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
+#include <string>
 
 namespace volley {
 
@@ -28,5 +30,25 @@ class KeyExchange {
     PublicKey public_;
     std::array<unsigned char, 32> private_;
 };
+
+/// Opens what others have sealed for it with its public key (libsodium's sealed boxes: X25519, and a code that tells
+/// whether anything was changed).
+class SealKey {
+  public:
+    /// Draws a pair of keys. Throws Error if the system has no random bytes.
+    SealKey();
+    [[nodiscard]] const PublicKey &public_key() const {
+        return public_;
+    }
+    /// Nothing if this was not sealed for this key.
+    [[nodiscard]] std::optional<std::string> open(const std::string &sealed) const;
+
+  private:
+    PublicKey public_;
+    std::array<unsigned char, 32> private_;
+};
+
+/// What only the owner of that key can read. Throws Error if the key is none.
+std::string seal(const std::string &text, const PublicKey &key);
 
 } // namespace volley

@@ -1,24 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "boot/new_job_request.h"
 
-#include "boot/error.h"
+#include "boot/host_socket.h"
 
 #include <sys/socket.h>
 #include <sys/time.h>
-#include <sys/un.h>
-#include <unistd.h>
 
-#include <cstddef>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 namespace volley {
 namespace {
-
-/// The kernel names an abstract socket that is bound without a name with a zero byte and five hexadecimal digits.
-constexpr int digits = 5;
-constexpr socklen_t name_bytes = offsetof(sockaddr_un, sun_path) + 1 + digits;
 
 /// More than a command line has.
 constexpr std::uint64_t longest_request = 8 << 20;
@@ -29,21 +21,6 @@ struct Head {
     unsigned char secret[secret_bytes];
     std::uint64_t bytes; ///< that follow: texts, each with a zero at its end; the first is the port
 };
-
-bool write_all(const Descriptor &socket, const void *bytes, std::size_t count) {
-    return send(socket.get(), bytes, count, MSG_NOSIGNAL) == static_cast<ssize_t>(count);
-}
-
-bool read_all(const Descriptor &socket, void *bytes, std::size_t count) {
-    return count == 0 || recv(socket.get(), bytes, count, MSG_WAITALL) == static_cast<ssize_t>(count);
-}
-
-/// Other users of the host can connect to a name that they guess, or take it when mpiexec has gone.
-bool is_of_same_user(const Descriptor &socket) {
-    ucred peer = {};
-    socklen_t bytes = sizeof peer;
-    return getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 && peer.uid == geteuid();
-}
 
 } // namespace
 
@@ -63,30 +40,11 @@ Origin take_origin() {
 }
 
 Descriptor listen_as_launcher(std::uint32_t &number) {
-    Descriptor listener(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    sockaddr_un name = {};
-    name.sun_family = AF_UNIX;
-    socklen_t bytes = sizeof name;
-    if (!listener || bind(listener.get(), reinterpret_cast<sockaddr *>(&name), sizeof name.sun_family) != 0 ||
-        listen(listener.get(), SOMAXCONN) != 0 ||
-        getsockname(listener.get(), reinterpret_cast<sockaddr *>(&name), &bytes) != 0)
-        throw system_error("cannot make the socket where ranks ask for further jobs");
-    const std::string text(name.sun_path + 1, digits);
-    number = static_cast<std::uint32_t>(std::strtoul(text.c_str(), nullptr, 16)) + 1;
-    return listener;
+    return listen_on_host("where ranks ask for further jobs", number);
 }
 
 Descriptor connect_to_launcher(std::uint32_t number) {
-    Descriptor made(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_un name = {};
-    name.sun_family = AF_UNIX;
-    char text[digits + 1];
-    std::snprintf(text, sizeof text, "%05x", (number - 1) & 0xfffffU);
-    std::memcpy(name.sun_path + 1, text, digits);
-    if (!made || connect(made.get(), reinterpret_cast<sockaddr *>(&name), name_bytes) != 0)
-        throw system_error("cannot reach mpiexec");
-    if (!is_of_same_user(made)) throw Error("cannot reach mpiexec: another user has its socket's name");
-    return made;
+    return connect_on_host(number, "mpiexec");
 }
 
 bool send_request(const Descriptor &socket, const ArenaHead &arena, const NewJobRequest &request) {

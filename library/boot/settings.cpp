@@ -90,6 +90,7 @@ Settings read_settings() {
     settings.arena_bytes = read_number("VOLLEY_ARENA_BYTES", "bytes", least_arena_bytes, largest_arena_bytes);
     settings.process_sets = read_process_sets();
     settings.transport = read_transport();
+    if (const char *interface = std::getenv("VOLLEY_INTERFACE")) settings.interface = interface;
     settings.nodes = read_nodes();
     if (const char *collectives = std::getenv("VOLLEY_COLLECTIVES")) settings.collectives = collectives;
     settings.refused_allocation = read_number<std::uint64_t>("VOLLEY_REFUSE", "a block", 0, ~0U).value_or(0);
@@ -116,6 +117,9 @@ constexpr SettingText setting_texts[] = {
      [](const Settings &settings, bool) { return std::to_string(settings.usable_cpus()); }},
     {"VOLLEY_EAGER_LIMIT", "messages up to here go through a ring (bytes)",
      [](const Settings &settings, bool shared) { return std::to_string(settings.eager_limit_to(shared)); }},
+    {"VOLLEY_INTERFACE",
+     "under other launchers: the network between hosts, an interface's name or ADDRESS/PREFIX (mpiexec: --interface)",
+     [](const Settings &settings, bool) { return settings.interface; }},
     {"VOLLEY_PIPELINE_LIMIT",
      "longer ones up to here go through a block of common memory (bytes); others wait for their receiver",
      [](const Settings &settings, bool shared) { return std::to_string(settings.pipeline_limit_to(shared)); }},

@@ -41,6 +41,9 @@ struct Settings {
     /// VOLLEY_TRANSPORT: what carries messages between ranks, the same for all of a job. Not set, or "auto": the
     /// fastest transport.
     std::optional<Transport> transport;
+    /// VOLLEY_INTERFACE: the network between hosts, where another launcher than mpiexec has started the ranks: an
+    /// interface's name, or ADDRESS/PREFIX. Empty: one that all hosts have in common.
+    std::string interface;
     /// VOLLEY_NODES, for tests: ranks are assigned to several nodes, so many to each; the last number holds for all
     /// further nodes. Messages between nodes go by TCP. Empty: one node.
     std::vector<std::uint32_t> nodes;

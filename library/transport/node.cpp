@@ -24,8 +24,8 @@ void abort_job(int code) {
         node.arena->abort_code.store(code, std::memory_order_relaxed);
         std::uint32_t nobody = 0;
         node.arena->ending.compare_exchange_strong(nobody, static_cast<std::uint32_t>(node.rank) + 1);
-        abort_through_launcher(code);
     }
+    abort_through_launcher(code); // also if this rank could not join its job: the others wait for it
     int status = code & 0xff;
     _exit(status == 0 && code != 0 ? 1 : status);
 }

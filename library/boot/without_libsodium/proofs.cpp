@@ -79,4 +79,16 @@ bool KeyExchange::agree(const PublicKey &, bool, Secret &) const {
     refuse();
 }
 
+SealKey::SealKey() {
+    refuse();
+}
+
+std::optional<std::string> SealKey::open(const std::string &) const {
+    refuse();
+}
+
+std::string seal(const std::string &, const PublicKey &) {
+    refuse();
+}
+
 } // namespace volley

@@ -9,10 +9,10 @@
 #include <ctime>
 #include <sstream>
 
+#include "boot/addresses.h"
 #include "boot/arena.h"
 #include "boot/error.h"
 #include "boot/sockets.h"
-#include "launch/hosts/addresses.h"
 #include "launch/hosts/agent.h"
 #include "launch/hosts/booted_set.h"
 #include "launch/hosts/daemon_channel.h"
@@ -192,21 +192,16 @@ class Boot {
     }
 
     void send_orders() {
-        std::vector<HelloMessage> hellos;
-        std::vector<std::string> names;
-        for (const Booting &node : nodes_) {
-            hellos.push_back(*node.hello);
-            names.push_back(node.host.name);
-        }
-        const bool is_alone = nodes_.size() == 1 && is_this_host(names.front()) && options_.interface.empty();
-        const auto addresses =
-            is_alone ? std::vector{loopback_address()} : choose_addresses(hellos, names, options_.interface);
+        std::vector<HostAddresses> hosts;
+        for (const Booting &node : nodes_) hosts.push_back({node.host.name, node.hello->host, node.hello->addresses});
+        const bool is_alone = nodes_.size() == 1 && is_this_host(hosts.front().name) && options_.interface.empty();
+        const auto addresses = is_alone ? std::vector{loopback_address()} : choose_addresses(hosts, options_.interface);
         set_.secret = draw_secret();
         for (std::size_t at = 0; at < nodes_.size(); at++) {
             nodes_[at].daemon.channel.send(
                 FrameKind::boot, 0,
                 BootMessage{.directory = files_.directory(), .secret = set_.secret, .address = addresses[at]}.encode());
-            set_.nodes.push_back({names[at], hellos[at].host, nodes_[at].host.slots, addresses[at], 0});
+            set_.nodes.push_back({hosts[at].name, hosts[at].host, nodes_[at].host.slots, addresses[at], 0});
         }
     }
 

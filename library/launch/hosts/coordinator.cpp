@@ -8,12 +8,12 @@
 #include <csignal>
 #include <filesystem>
 
+#include "boot/addresses.h"
 #include "boot/arena.h"
 #include "boot/error.h"
 #include "boot/settings.h"
 #include "boot/sockets.h"
 #include "launch/ending.h"
-#include "launch/hosts/addresses.h"
 #include "launch/hosts/daemon_channel.h"
 #include "launch/hosts/locations.h"
 #include "launch/plan.h"
@@ -175,10 +175,10 @@ void Coordinator::take_hello(Node &node, const Frame &frame) {
 }
 
 void Coordinator::send_jobs() {
-    std::vector<HelloMessage> hellos;
-    for (const Node &node : nodes_) hellos.push_back(*node.hello);
+    std::vector<HostAddresses> hosts;
+    for (const Node &node : nodes_) hosts.push_back({node.host, node.hello->host, node.hello->addresses});
     std::vector<NetworkAddress> addresses(nodes_.size());
-    if (nodes_.size() > 1) addresses = choose_addresses(hellos, hosts_, line_.interface);
+    if (nodes_.size() > 1) addresses = choose_addresses(hosts, line_.interface);
     JobMessage job{};
     const int universe_size =
         line_.universe_size > 0 ? line_.universe_size : slots_of(line_.hosts, line_.ranks_per_host);

@@ -5,8 +5,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "boot/addresses.h"
 #include "boot/error.h"
-#include "launch/hosts/addresses.h"
 
 namespace volley::launch {
 namespace {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "boot/addresses.h"
 #include "boot/job.h"
 #include "launch/hosts/booted_set.h"
 
@@ -16,13 +17,6 @@ namespace volley::launch {
 
 /// What a node daemon says before its first frame. The number is that of this protocol.
 inline constexpr const char *greeting = "\nVolley node daemon 1\n";
-
-/// An address of a host and the network it belongs to.
-struct HostAddress {
-    std::string interface;
-    NetworkAddress address;
-    std::uint32_t prefix; ///< bits of it that are the network's
-};
 
 /// What a node daemon is and where it runs.
 struct HelloMessage {

@@ -6,9 +6,11 @@
 
 #include <cstdlib>
 
+#include "boot/addresses.h"
 #include "boot/arena.h"
 #include "boot/error.h"
 #include "boot/sockets.h"
+#include "launch/hosts/channel.h"
 #include "launch/hosts/daemon_channel.h"
 #include "launch/hosts/messages.h"
 #include "launch/hosts/preload.h"

@@ -63,6 +63,7 @@ SlurmctldPidFile={folder}/slurmctld.pid
 SlurmdPidFile={folder}/slurmd.%n.pid
 SlurmctldLogFile={folder}/slurmctld.log
 SlurmdLogFile={folder}/slurmd.%n.log
+TmpFS=/run
 NodeName=n[1-2] CPUs=1 RealMemory=500 State=UNKNOWN
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
@@ -236,3 +237,30 @@ def test_a_job_of_volley_in_an_allocation_of_slurm_itself(hosts: emulated.Cluste
     assert ended.returncode == 0, ended.stderr
     on_hosts = sorted(text.split()[-1] for text in ended.stdout.splitlines() if text.startswith("rank "))
     assert on_hosts == ["n1", "n1", "n2", "n2"]
+
+
+def test_ranks_that_slurm_itself_starts_find_each_other(hosts: emulated.Cluster, tmp_path: Path) -> None:
+    """By PMI-1, which its plugin "pmi2" speaks as well, and by PMIx, if that plugin finds its library."""
+    _, program = built("hosts/hello.cpp", tmp_path)
+    _, traffic = built("point_to_point/traffic.cpp", tmp_path)
+    srun = f"{start_slurm(hosts, tmp_path)} srun --quiet --immediate=20 --overcommit --nodes=2"
+    for interface in ("pmi2", "pmix"):
+        if interface == "pmix" and on(hosts, "n1", f"{srun} --mpi=pmix true").returncode != 0:
+            continue  # apt-get install libpmix-dev, and what start_slurm() starts finds it
+        spread = {
+            "--ntasks=3": ["n1", "n1", "n2"],
+            "--ntasks=4 --distribution=cyclic": ["n1", "n2", "n1", "n2"],
+            "--ntasks=4 --nodelist=n1,n1,n1,n2 --distribution=arbitrary": ["n1", "n1", "n1", "n2"],
+        }
+        for options, wanted in spread.items():
+            ended = on(hosts, "n1", f"{srun} --mpi={interface} {options} {program}", 60)
+            assert (ended.returncode, ended.stderr) == (0, ""), options
+            lines = [line.split() for line in ended.stdout.splitlines() if line.startswith("rank ")]
+            assert [line[-1] for line in sorted(lines, key=lambda line: int(line[1]))] == wanted
+            assert f"{wanted.count('n1')} ranks share the memory of rank 0" in ended.stdout
+        ended = on(hosts, "n1", f"{srun} --mpi={interface} --ntasks=4 {traffic}", 60)
+        assert (ended.returncode, ended.stdout, ended.stderr) == (0, "good\n", "")
+        ended = on(hosts, "n1", f"{srun} --mpi={interface} --ntasks=4 {program} abort", 60)
+        assert ended.returncode != 0
+        assert "Volley:" not in ended.stderr
+        until_works(hosts, "n1", f"! pgrep -f '^{program}'")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How a program finds its job: a launcher that speaks PMI-1, none at all, or one the library cannot join."""
+"""How a program finds its job: a launcher that speaks PMI-1 or PMIx, none at all, or one the library cannot join."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from volley.errors import SystemUnavailable
-from volley.machine.cache import cache_folder
-from volley.systems import resolve
 
 from ..conftest import MODES, MpiProgram
+from ..launchers import hydra
 
 FOLDER = Path(__file__).parents[1] / "point_to_point"
 TRAFFIC = FOLDER / "traffic.cpp"
@@ -32,24 +30,6 @@ def run(*command: object, **environment: str) -> subprocess.CompletedProcess[str
         env={**os.environ, **environment},
         close_fds=False,
     )
-
-
-FAMILIES = {"mpich": "mpich", "impi-rt": "intel"}  # by the folder's name: as the laboratory calls it
-
-
-def installed(family: str) -> list[Path]:
-    found = (cache_folder() / "systems").glob(f"{family}-*/bin/mpiexec")
-    return sorted(path for path in found if path.exists())
-
-
-def hydra(family: str) -> Path:
-    """The newest mpiexec of a family on this machine, installed by the laboratory if there is none."""
-    if not installed(family):
-        try:
-            resolve(FAMILIES[family])[0].prepare(print)
-        except SystemUnavailable as problem:
-            pytest.skip(problem.problem)
-    return installed(family)[-1]
 
 
 @pytest.mark.parametrize("family", ["mpich", "impi-rt"])

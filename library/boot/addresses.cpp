@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "launch/hosts/addresses.h"
+#include "boot/addresses.h"
 
+#include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -9,13 +10,12 @@
 #include <bit>
 #include <charconv>
 #include <cstring>
-#include <optional>
 #include <set>
 
 #include "boot/error.h"
 #include "boot/sockets.h"
 
-namespace volley::launch {
+namespace volley {
 namespace {
 
 /// The address as bytes, and how many they are.
@@ -60,27 +60,14 @@ std::string network_of(const HostAddress &address) {
     return network + "/" + std::to_string(address.prefix);
 }
 
-/// Reads ADDRESS/PREFIX; nothing if it is none.
-std::optional<std::string> read_network(const std::string &text) {
-    const auto slash = text.find('/');
-    if (slash == std::string::npos) return std::nullopt;
-    const auto address = parse_address(text.substr(0, slash));
-    if (!address) return std::nullopt;
-    HostAddress read{.interface = "", .address = *address, .prefix = 0};
-    const auto [end, error] = std::from_chars(text.data() + slash + 1, text.data() + text.size(), read.prefix);
-    if (error != std::errc() || end != text.data() + text.size() || read.prefix > 8 * bytes_of(read.address))
-        return std::nullopt;
-    return network_of(read);
-}
-
 using Choice = std::vector<NetworkAddress>;
 
 /// The address of each host in that network; nothing if a host has none, or two hosts have the same (bridges of
 /// containers are alike on every host, and lead nowhere).
-std::optional<Choice> addresses_in(const std::string &network, const std::vector<HelloMessage> &hosts) {
+std::optional<Choice> addresses_in(const std::string &network, const std::vector<HostAddresses> &hosts) {
     Choice choice;
     std::set<std::string> seen;
-    for (const HelloMessage &host : hosts) {
+    for (const HostAddresses &host : hosts) {
         const auto found = std::ranges::find(host.addresses, network, network_of);
         if (found == host.addresses.end()) return std::nullopt;
         if (!seen.emplace(reinterpret_cast<const char *>(found->address.bytes), bytes_of(found->address)).second)
@@ -91,18 +78,17 @@ std::optional<Choice> addresses_in(const std::string &network, const std::vector
 }
 
 /// The first address of each host that may be used: of the interface, if one is named.
-Choice first_addresses(const std::vector<HelloMessage> &hosts, const std::vector<std::string> &names,
-                       const std::string &interface) {
+Choice first_addresses(const std::vector<HostAddresses> &hosts, const std::string &interface) {
     const bool one_machine = std::ranges::all_of(hosts, [&](auto &host) { return host.host == hosts[0].host; });
     Choice choice;
-    for (std::size_t host = 0; host < hosts.size(); host++) {
-        const auto found = std::ranges::find_if(hosts[host].addresses, [&](const HostAddress &address) {
+    for (const HostAddresses &host : hosts) {
+        const auto found = std::ranges::find_if(host.addresses, [&](const HostAddress &address) {
             if (is_link_local(address.address)) return false;
             if (!interface.empty()) return address.interface == interface;
             return one_machine || !is_loopback(address.address);
         });
-        if (found == hosts[host].addresses.end())
-            throw Error("host " + names[host] + " has no address " +
+        if (found == host.addresses.end())
+            throw Error("host " + host.name + " has no address " +
                         (interface.empty() ? "but its own loopback's, which others cannot reach"
                                            : "of interface " + interface + " (option --interface)"));
         choice.push_back(found->address);
@@ -112,7 +98,7 @@ Choice first_addresses(const std::vector<HelloMessage> &hosts, const std::vector
 
 } // namespace
 
-std::vector<HostAddress> own_addresses() {
+std::vector<HostAddress> own_addresses(const std::string &interface) {
     ifaddrs *list = nullptr;
     if (getifaddrs(&list) != 0) throw system_error("cannot ask for the addresses of this host");
     std::vector<HostAddress> found;
@@ -122,6 +108,11 @@ std::vector<HostAddress> own_addresses() {
             found.push_back(read_address(*entry));
     }
     freeifaddrs(list);
+    const auto network = read_host_address(interface);
+    if (!interface.empty())
+        std::erase_if(found, [&](const HostAddress &address) {
+            return network ? network_of(address) != network_of(*network) : address.interface != interface;
+        });
     std::ranges::stable_sort(found, {}, [](const HostAddress &one) {
         return std::pair(is_loopback(one.address), one.address.family == AF_INET6);
     });
@@ -138,10 +129,27 @@ std::optional<NetworkAddress> own_address_beside(const NetworkAddress &other) {
     return std::nullopt;
 }
 
-std::vector<NetworkAddress> choose_addresses(const std::vector<HelloMessage> &hosts,
-                                             const std::vector<std::string> &names, const std::string &interface) {
-    if (const auto network = read_network(interface)) {
-        if (auto choice = addresses_in(*network, hosts)) return *choice;
+std::string text_of(const HostAddress &address) {
+    return text_of(address.address) + "/" + std::to_string(address.prefix);
+}
+
+std::optional<HostAddress> read_host_address(const std::string &text) {
+    const auto slash = text.find('/');
+    HostAddress read{.interface = "", .address = {}, .prefix = 0};
+    if (slash == std::string::npos) return std::nullopt;
+    const std::string address = text.substr(0, slash);
+    const auto family = static_cast<std::uint16_t>(address.find(':') == std::string::npos ? AF_INET : AF_INET6);
+    read.address.family = family;
+    const auto [end, error] = std::from_chars(text.data() + slash + 1, text.data() + text.size(), read.prefix);
+    if (inet_pton(family, address.c_str(), read.address.bytes) != 1 || error != std::errc() ||
+        end != text.data() + text.size() || read.prefix > 8 * bytes_of(read.address))
+        return std::nullopt;
+    return read;
+}
+
+std::vector<NetworkAddress> choose_addresses(const std::vector<HostAddresses> &hosts, const std::string &interface) {
+    if (const auto network = read_host_address(interface)) {
+        if (auto choice = addresses_in(network_of(*network), hosts)) return *choice;
         throw Error("not every host has an address of its own in the network " + interface + " (option --interface)");
     }
     for (const HostAddress &address : hosts[0].addresses) {
@@ -149,7 +157,7 @@ std::vector<NetworkAddress> choose_addresses(const std::vector<HelloMessage> &ho
         if (!interface.empty() && address.interface != interface) continue;
         if (auto choice = addresses_in(network_of(address), hosts)) return *choice;
     }
-    return first_addresses(hosts, names, interface);
+    return first_addresses(hosts, interface);
 }
 
-} // namespace volley::launch
+} // namespace volley

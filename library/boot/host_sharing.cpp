@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "boot/host_sharing.h"
+
+#include "boot/error.h"
+#include "boot/foreign_launcher.h"
+#include "boot/host_socket.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace volley {
+namespace {
+
+/// What a guest says first; the list of its processors follows.
+struct Greeting {
+    std::uint64_t magic; ///< arena_magic
+    std::int32_t rank;
+    std::uint32_t bytes; ///< of the list
+};
+
+constexpr std::uint32_t longest_list = 1 << 16;
+/// A guest says all at once.
+constexpr timeval longest_silence{.tv_sec = 1, .tv_usec = 0};
+constexpr std::size_t most_descriptors = 2;
+
+/// The control message that carries descriptors.
+union Control {
+    char bytes[CMSG_SPACE(most_descriptors * sizeof(int))];
+    cmsghdr aligned;
+};
+
+/// Nothing was said, or something else: no guest.
+bool read_greeting(const Descriptor &socket, HostFirst::Guest &guest) {
+    setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &longest_silence, sizeof longest_silence);
+    Greeting greeting;
+    if (!is_of_same_user(socket) || !read_all(socket, &greeting, sizeof greeting) || greeting.magic != arena_magic ||
+        greeting.bytes > longest_list)
+        return false;
+    guest.rank = greeting.rank;
+    guest.processors.resize(greeting.bytes);
+    return read_all(socket, guest.processors.data(), greeting.bytes);
+}
+
+} // namespace
+
+HostFirst::HostFirst() : listener_(listen_on_host("by which ranks of this host share memory", number_)) {}
+
+std::vector<HostFirst::Guest> HostFirst::receive_guests(std::size_t count) {
+    std::vector<Guest> guests;
+    while (guests.size() < count) {
+        pollfd watched{.fd = listener_.get(), .events = POLLIN, .revents = 0};
+        if (poll(&watched, 1, -1) < 0 && errno != EINTR) throw system_error("cannot wait for the other ranks");
+        Guest guest{.rank = -1, .processors = {}, .socket = {}};
+        guest.socket = Descriptor(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+        if (guest.socket && read_greeting(guest.socket, guest)) guests.push_back(std::move(guest));
+    }
+    return guests;
+}
+
+void HostFirst::hand(const Guest &guest, int arena, std::uint64_t address, const Descriptor &listener) {
+    const std::array<int, most_descriptors> descriptors = {arena, listener.get()};
+    const std::size_t bytes = (listener ? 2 : 1) * sizeof(int);
+    iovec part{.iov_base = &address, .iov_len = sizeof address};
+    Control control = {};
+    msghdr message = {};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control.bytes;
+    message.msg_controllen = CMSG_SPACE(bytes);
+    cmsghdr *header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(bytes);
+    std::memcpy(CMSG_DATA(header), descriptors.data(), bytes);
+    if (sendmsg(guest.socket.get(), &message, MSG_NOSIGNAL) < 0)
+        throw system_error("cannot hand the memory that ranks share to rank " + std::to_string(guest.rank));
+}
+
+HostGuest::HostGuest(std::uint32_t number, int rank, const std::string &processors)
+    : socket_(connect_on_host(number, "the first rank of this host")) {
+    const Greeting greeting{.magic = arena_magic, .rank = rank, .bytes = static_cast<std::uint32_t>(processors.size())};
+    if (!write_all(socket_, &greeting, sizeof greeting) || !write_all(socket_, processors.data(), processors.size()))
+        throw system_error("cannot talk to the first rank of this host");
+}
+
+Handed HostGuest::receive() {
+    Handed handed;
+    iovec part{.iov_base = &handed.address, .iov_len = sizeof handed.address};
+    Control control = {};
+    msghdr message = {};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control.bytes;
+    message.msg_controllen = sizeof control.bytes;
+    ssize_t got = 0;
+    do got = recvmsg(socket_.get(), &message, MSG_CMSG_CLOEXEC);
+    while (got < 0 && errno == EINTR);
+    if (got < 0 && errno != ECONNRESET) throw system_error("cannot hear from the first rank of this host");
+    const cmsghdr *header = CMSG_FIRSTHDR(&message);
+    if (got != static_cast<ssize_t>(part.iov_len) || !header || header->cmsg_type != SCM_RIGHTS)
+        throw Gone("the first rank of this host has ended before it could share memory with this one");
+    std::array<int, most_descriptors> descriptors = {-1, -1};
+    std::memcpy(descriptors.data(), CMSG_DATA(header), header->cmsg_len - CMSG_LEN(0));
+    handed.arena = Descriptor(descriptors[0]);
+    handed.listener = Descriptor(descriptors[1]);
+    return handed;
+}
+
+} // namespace volley

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "boot/host_socket.h"
+
+#include "boot/error.h"
+
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+namespace volley {
+namespace {
+
+/// The kernel names an abstract socket that is bound without a name with a zero byte and five hexadecimal digits.
+constexpr int digits = 5;
+constexpr socklen_t name_bytes = offsetof(sockaddr_un, sun_path) + 1 + digits;
+
+} // namespace
+
+bool write_all(const Descriptor &socket, const void *bytes, std::size_t count) {
+    return send(socket.get(), bytes, count, MSG_NOSIGNAL) == static_cast<ssize_t>(count);
+}
+
+bool read_all(const Descriptor &socket, void *bytes, std::size_t count) {
+    return count == 0 || recv(socket.get(), bytes, count, MSG_WAITALL) == static_cast<ssize_t>(count);
+}
+
+bool is_of_same_user(const Descriptor &socket) {
+    ucred peer = {};
+    socklen_t bytes = sizeof peer;
+    return getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 && peer.uid == geteuid();
+}
+
+Descriptor listen_on_host(const char *purpose, std::uint32_t &number) {
+    Descriptor listener(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    sockaddr_un name = {};
+    name.sun_family = AF_UNIX;
+    socklen_t bytes = sizeof name;
+    if (!listener || bind(listener.get(), reinterpret_cast<sockaddr *>(&name), sizeof name.sun_family) != 0 ||
+        listen(listener.get(), SOMAXCONN) != 0 ||
+        getsockname(listener.get(), reinterpret_cast<sockaddr *>(&name), &bytes) != 0)
+        throw system_error(std::string("cannot make the socket ") + purpose);
+    const std::string text(name.sun_path + 1, digits);
+    number = static_cast<std::uint32_t>(std::strtoul(text.c_str(), nullptr, 16)) + 1;
+    return listener;
+}
+
+Descriptor connect_on_host(std::uint32_t number, const char *whom) {
+    Descriptor made(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_un name = {};
+    name.sun_family = AF_UNIX;
+    char text[digits + 1];
+    std::snprintf(text, sizeof text, "%05x", (number - 1) & 0xfffffU);
+    std::memcpy(name.sun_path + 1, text, digits);
+    if (!made || connect(made.get(), reinterpret_cast<sockaddr *>(&name), name_bytes) != 0)
+        throw system_error(std::string("cannot reach ") + whom);
+    if (!is_of_same_user(made))
+        throw Error(std::string("cannot reach ") + whom + ": another user has its socket's name");
+    return made;
+}
+
+} // namespace volley

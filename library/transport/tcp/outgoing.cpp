@@ -42,26 +42,43 @@ Secret secret_of(ProcessIndex receiver) {
     return own;
 }
 
+struct Place {
+    NetworkAddress address;
+    std::uint32_t port; ///< 0: none yet
+};
+
+/// Where a process takes connections.
+Place place_of(ProcessIndex receiver) {
+    if (processes.is_of_other_job(receiver))
+        return {processes.contact(receiver).address, processes.contact(receiver).port};
+    const std::uint32_t port = rank_records(node.arena)[receiver].tcp_port.load(std::memory_order_acquire);
+    return {address_of(processes[receiver].node), port};
+}
+
+/// Why there is no connection, for people.
+std::string cannot_connect(ProcessIndex receiver, int reason) {
+    const Place place = place_of(receiver);
+    std::string text = "cannot connect to " + text_of(place.address) + " port " + std::to_string(place.port) + ": " +
+                       std::strerror(reason);
+    if (reason == ETIMEDOUT || reason == EHOSTUNREACH || reason == ENETUNREACH)
+        text +=
+            " (a firewall, or a network that leads nowhere: let ranks connect to all ports, or name another network, "
+            "with mpiexec --interface or VOLLEY_INTERFACE)";
+    return text;
+}
+
 } // namespace
 
 Outgoing::Outgoing(ProcessIndex receiver, std::uint64_t key) : Connection(receiver, key) {}
 
 bool Outgoing::connect() {
-    NetworkAddress address;
-    std::uint32_t port = 0;
-    if (processes.is_of_other_job(peer_)) {
-        address = processes.contact(peer_).address;
-        port = processes.contact(peer_).port;
-    } else {
-        port = record_of_peer().tcp_port.load(std::memory_order_acquire);
-        if (port == 0) return false;
-        address = address_of(processes[peer_].node);
-    }
+    const auto [address, port] = place_of(peer_);
+    if (port == 0) return false;
     Descriptor socket = connect_to(address, static_cast<std::uint16_t>(port));
     if (socket)
         introduce(std::move(socket));
     else
-        give_up(std::strerror(errno));
+        give_up(cannot_connect(peer_, errno));
     return true;
 }
 
@@ -109,7 +126,7 @@ bool Outgoing::shake_hands() {
 void Outgoing::try_again(int reason) {
     const bool was_closed = reason == 0 || reason == ECONNRESET || reason == EPIPE;
     if (!was_closed || ++attempts_ == most_attempts)
-        give_up(was_closed ? "it was closed before the other end had said who it is" : std::strerror(reason));
+        give_up(was_closed ? "it was closed before the other end had said who it is" : cannot_connect(peer_, reason));
     else
         connect();
     flush();

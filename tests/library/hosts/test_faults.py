@@ -89,3 +89,28 @@ def test_a_network_that_goes_ends_a_job_that_waits(prefix: Path, cluster: Cluste
         subprocess.run([*link[:2], f"{link[2]} up"], check=True)
     assert "on n2 to rank 0 on n1 has failed: " in text or "on n1 to rank 2 on n2 has failed: " in text
     assert cluster.alive(str(program)) == 0
+
+
+@pytest.mark.skipif(not LONG, reason="takes 35 seconds: VOLLEY_TEST_LONG=1")
+def test_a_network_that_swallows_connections_is_named_in_time(
+    prefix: Path, cluster: Cluster, mpi_program: MpiProgram
+) -> None:
+    """As a firewall does: packets to the other host go to a station that there is not."""
+    program = mpi_program(FOLDER / "hello.cpp")
+    peers = {"n1": "10.1.0.2", "n2": "10.1.0.1"}
+    try:
+        for host, peer in peers.items():
+            nowhere = f"ip neigh replace {peer} lladdr 02:00:00:00:00:99 nud permanent dev eth0"
+            subprocess.run([cluster.agent, host, nowhere], check=True)
+        begin = time.monotonic()
+        command = [prefix / "bin/mpiexec", "--agent", cluster.agent, "--hosts", "n1:1,n2:1", "-n", "2", program]
+        ended = subprocess.run(
+            [str(word) for word in command], capture_output=True, text=True, check=False, timeout=100
+        )
+        assert 25 < time.monotonic() - begin < 45  # 31 seconds, and what the end takes
+    finally:
+        for host, peer in peers.items():
+            subprocess.run([cluster.agent, host, f"ip neigh del {peer} dev eth0"], check=True)
+    assert ended.returncode != 0
+    assert "has failed: cannot connect to 10.1.0." in ended.stderr
+    assert "Connection timed out (a firewall" in ended.stderr

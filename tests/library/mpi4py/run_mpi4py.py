@@ -33,9 +33,10 @@ from pathlib import Path
 
 VERSION = "4.1.1"
 NUMPY = "numpy>=1.26"
+MPIEXEC_OPTIONS = shlex.split(os.environ.get("VOLLEY_MPIEXEC_OPTIONS", ""))
 # Files of the tests lie in memory where that is possible: MPI_File_sync waits for the disk, which says nothing of the
-# library.
-IN_MEMORY = {"TMPDIR": "/dev/shm"} if os.access("/dev/shm", os.W_OK) else {}
+# library. Hosts do not see each other's memory.
+IN_MEMORY = {"TMPDIR": "/dev/shm"} if os.access("/dev/shm", os.W_OK) and "--hosts" not in MPIEXEC_OPTIONS else {}
 RUN_LIMIT_SECONDS = 900.0
 """The whole suite takes about two minutes with few ranks."""
 
@@ -155,7 +156,7 @@ def run_tests(
         left_out += ["-x", pattern]
     main = fetch_source() / "test" / "main.py"
     how = ["--transport", "tcp"] if kind == "tcp" else ["--ranks", kind]
-    how += shlex.split(os.environ.get("VOLLEY_MPIEXEC_OPTIONS", ""))
+    how += MPIEXEC_OPTIONS
     mpiexec = [str(prefix / "bin" / "mpiexec"), *how, "--label", "-n", str(ranks)]
     command = [*mpiexec, str(python), str(main), "--no-builddir", *left_out, *arguments]
     path = logs / f"{kind}-{ranks}.txt"

@@ -41,7 +41,7 @@ inline constexpr std::uint64_t arena_magic = 0x59454c4c4f56'0b; ///< "VOLLEY", l
 inline constexpr std::size_t description_bytes = 64;
 inline constexpr std::size_t secret_bytes = 32;
 
-/// What two processes must both know to connect (boot/handshake.h).
+/// What two processes must both know to connect (boot/proof/handshake.h).
 using Secret = std::array<unsigned char, secret_bytes>;
 
 /// How a rank's memory can be reached by the others on its host.

@@ -4,8 +4,8 @@
 #include "boot/arena.h"
 #include "boot/cpus.h"
 #include "boot/error.h"
-#include "boot/foreign_launcher.h"
-#include "boot/join_foreign.h"
+#include "boot/foreign/join.h"
+#include "boot/foreign/launcher.h"
 #include "boot/settings.h"
 
 #include <fcntl.h>

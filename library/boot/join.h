@@ -20,7 +20,7 @@ struct JobPlace {
 };
 
 /// Finds the job of this process. It asks, in this order, Volley's mpiexec and a launcher that speaks PMI-1 or PMIx
-/// (boot/foreign_launcher.h); without either it makes a world of one. Throws Error, also if another launcher has
+/// (boot/foreign/launcher.h); without either it makes a world of one. Throws Error, also if another launcher has
 /// started the process as one of several, which this library cannot join.
 JobPlace join_job();
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "boot/new_job_request.h"
 
-#include "boot/host_socket.h"
+#include "boot/foreign/host_socket.h"
 
 #include <sys/socket.h>
 #include <sys/time.h>

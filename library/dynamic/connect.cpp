@@ -3,7 +3,7 @@
 
 #include "boot/build_id.h"
 #include "boot/error.h"
-#include "boot/key_exchange.h"
+#include "boot/proof/key_exchange.h"
 #include "boot/sockets.h"
 #include "collective/arguments.h"
 #include "collective/internal.h"

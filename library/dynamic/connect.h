@@ -4,7 +4,8 @@
 /// One process of each group, the root, has a socket to the other's. What is said on it:
 ///
 ///     both       an Offer, and a ProcessDescription of each member of the group. The accepting root has drawn the
-///                context. From the keys in both offers follows the secret of the connection (boot/key_exchange.h)
+///                context. From the keys in both offers follows the secret of the connection
+///                (boot/proof/key_exchange.h)
 ///     both       one byte, once all members of the group know those of the other
 ///
 /// From then on members connect to each other as they do within a job (transport/tcp/), and prove to know that secret.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Ports: where a process waits for those of another job. A port's name, which the user passes on, has an address and
-/// a secret. Whoever connects proves first that he knows the secret, as the port does (boot/handshake.h); who does not,
-/// or says nothing for some seconds, is disconnected.
+/// a secret. Whoever connects proves first that he knows the secret, as the port does (boot/proof/handshake.h); who
+/// does not, or says nothing for some seconds, is disconnected.
 #pragma once
 
 #include "boot/descriptor.h"
-#include "boot/handshake_socket.h"
 #include "boot/job.h"
+#include "boot/proof/handshake_socket.h"
 #include "dynamic/link.h"
 #include "transport/process.h"
 

@@ -289,9 +289,9 @@ void print_table(const BootedSet &set, const std::vector<NodeState> &states) {
     for (std::size_t at = 0; at < states.size(); at++) {
         const BootedNode &node = set.nodes[at];
         const auto &description = states[at].description;
-        std::printf("%-5s  %-*s  %-*s  %5d  %-6s  %4s  %s\n", ("n" + std::to_string(at)).c_str(), width,
-                    node.name.c_str(), address_width, text_of(node.address).c_str(), node.slots,
-                    states[at].word.c_str(), description ? std::to_string(description->jobs).c_str() : "",
+        std::printf("n%-4zu  %-*s  %-*s  %5d  %-6s  %4s  %s\n", at, width, node.name.c_str(), address_width,
+                    text_of(node.address).c_str(), node.slots, states[at].word.c_str(),
+                    description ? std::to_string(description->jobs).c_str() : "",
                     description ? description->version.c_str() : ("(" + states[at].problem + ")").c_str());
     }
 }

@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "boot/descriptor.h"
-#include "boot/handshake.h"
-#include "boot/sealed_stream.h"
+#include "boot/proof/handshake.h"
+#include "boot/proof/sealed_stream.h"
 
 namespace volley::launch {
 

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "boot/error.h"
-#include "boot/handshake_socket.h"
+#include "boot/proof/handshake_socket.h"
 #include "boot/sockets.h"
 
 namespace volley::launch {

@@ -15,7 +15,7 @@
 #include <list>
 
 #include "boot/error.h"
-#include "boot/handshake_socket.h"
+#include "boot/proof/handshake_socket.h"
 #include "boot/sockets.h"
 #include "launch/ending.h"
 #include "launch/hosts/booted_set.h"

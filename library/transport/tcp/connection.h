@@ -8,7 +8,7 @@
 #pragma once
 
 #include "boot/descriptor.h"
-#include "boot/handshake_socket.h"
+#include "boot/proof/handshake_socket.h"
 #include "transport/message.h"
 #include "transport/tcp/frames.h"
 #include "transport/tcp/grants.h"

@@ -2,16 +2,16 @@
 /// Messages by TCP. Every rank accepts connections at a port that its record names, at an address that the record of
 /// its node names. It connects to each rank it sends to, with its first message to that rank (connection.h).
 ///
-/// Anybody who reaches that address can connect to the port. A connection begins with a handshake (boot/handshake.h),
-/// and nothing else is read before it is done. Whoever says something else is disconnected at once, whoever says
-/// nothing after some seconds; only a few may be silent at a time. A rank that has introduced itself may take its time:
-/// it may be computing.
+/// Anybody who reaches that address can connect to the port. A connection begins with a handshake
+/// (boot/proof/handshake.h), and nothing else is read before it is done. Whoever says something else is disconnected at
+/// once, whoever says nothing after some seconds; only a few may be silent at a time. A rank that has introduced itself
+/// may take its time: it may be computing.
 ///
 /// Messages of one sender arrive in the order in which they were sent. Memory for what arrives before its receive is
 /// bounded: what exceeds a sender's credit waits at the sender.
 #pragma once
 
-#include "boot/handshake_socket.h"
+#include "boot/proof/handshake_socket.h"
 #include "boot/sockets.h"
 #include "layout/copy.h"
 #include "transport/tcp/connection.h"

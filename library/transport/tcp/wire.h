@@ -2,8 +2,8 @@
 /// The protocol of a TCP connection between two ranks.
 ///
 /// A connection belongs to one sender and one receiver of messages; the sender makes it. First the two prove to each
-/// other that they know the job's secret or, between jobs, that of their connection (boot/handshake.h). Frames follow,
-/// each a FrameHeader and, for some kinds, a payload of `bytes` bytes. The sender sends:
+/// other that they know the job's secret or, between jobs, that of their connection (boot/proof/handshake.h). Frames
+/// follow, each a FrameHeader and, for some kinds, a payload of `bytes` bytes. The sender sends:
 ///
 ///     eager     a message, whole: its payload follows
 ///     request   a message is announced that has `bytes` bytes; `id` is its number from here on, never used again

@@ -8,7 +8,7 @@
 ///
 ///     VOLLEY_TEST_SECONDS   how long each test runs; 1 without it
 ///     VOLLEY_TEST_SEED      repeats what was drawn; printed if something is wrong
-#include "boot/handshake_socket.h"
+#include "boot/proof/handshake_socket.h"
 #include "boot/sockets.h"
 #include "core/communicator.h"
 #include "core/engine.h"

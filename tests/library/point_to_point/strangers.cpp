@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// strangers N: by TCP only, others connect to the ports where ranks take connections while these exchange messages. N
-/// at each port say nothing, some talk nonsense, some begin as ranks do (boot/handshake.h), but belong to no job, or
-/// say half of it. All messages arrive, and whoever talks is closed without an answer.
+/// at each port say nothing, some talk nonsense, some begin as ranks do (boot/proof/handshake.h), but belong to no job,
+/// or say half of it. All messages arrive, and whoever talks is closed without an answer.
 #include <mpi.h>
 
 #include <arpa/inet.h>

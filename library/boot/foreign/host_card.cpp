@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "boot/host_card.h"
+#include "boot/foreign/host_card.h"
 
 #include "boot/build_id.h"
 #include "boot/error.h"
-#include "boot/hexadecimal.h"
+#include "boot/foreign/hexadecimal.h"
 
 #include <sys/utsname.h>
 #include <unistd.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "boot/foreign_launcher.h"
+#include "boot/foreign/launcher.h"
 
-#include "boot/pmi.h"
-#include "boot/pmix.h"
+#include "boot/foreign/pmi.h"
+#include "boot/foreign/pmix.h"
 
 namespace volley {
 namespace {

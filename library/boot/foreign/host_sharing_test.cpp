@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "boot/host_sharing.h"
+#include "boot/foreign/host_sharing.h"
 
 #include "boot/error.h"
-#include "boot/host_socket.h"
+#include "boot/foreign/host_socket.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// How the ranks that a foreign launcher has started on a host come to share memory: the first of them waits for the
-/// others at a socket (boot/host_socket.h), and hands each of them the arena's file, and the socket where that rank
-/// takes connections if there are several hosts. Everybody knows how many ranks come; if one ends before, the launcher
-/// ends the job.
+/// others at a socket (boot/foreign/host_socket.h), and hands each of them the arena's file, and the socket where that
+/// rank takes connections if there are several hosts. Everybody knows how many ranks come; if one ends before, the
+/// launcher ends the job.
 #pragma once
 
 #include "boot/descriptor.h"

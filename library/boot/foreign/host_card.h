@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What the first rank of a host tells all others through their launcher (boot/join_foreign.h).
+/// What the first rank of a host tells all others through their launcher (boot/foreign/join.h).
 #pragma once
 
 #include "boot/addresses.h"
@@ -13,7 +13,7 @@ struct HostCard {
     std::string version;          ///< of Volley
     std::uint64_t build = 0;      ///< of its library (boot/build_id.h); 0: not known
     std::uint64_t identity = 0;   ///< host_identity()
-    std::uint32_t socket = 0;     ///< where it waits for the other ranks of its host (boot/host_sharing.h)
+    std::uint32_t socket = 0;     ///< where it waits for the other ranks of its host (boot/foreign/host_sharing.h)
     std::string public_key;       ///< bytes: by which the job's secret is sealed; empty: all ranks are on one host
     HostAddresses addresses = {}; ///< where its ranks could take connections
 

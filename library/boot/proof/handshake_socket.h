@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The handshake of a connection (boot/handshake.h) at a socket that never blocks. Each end goes on with it when its
-/// socket is ready. Not a byte is read beyond the handshake.
+/// The handshake of a connection (boot/proof/handshake.h) at a socket that never blocks. Each end goes on with it when
+/// its socket is ready. Not a byte is read beyond the handshake.
 #pragma once
 
 #include "boot/descriptor.h"
-#include "boot/handshake.h"
+#include "boot/proof/handshake.h"
 
 #include <array>
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "boot/pmix.h"
+#include "boot/foreign/pmix.h"
 
 #include "boot/error.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "boot/host_socket.h"
+#include "boot/foreign/host_socket.h"
 
 #include "boot/error.h"
 

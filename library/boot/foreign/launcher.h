@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// A launcher that is not this library's mpiexec and has started this process as one of several: Slurm's srun, Hydra of
 /// MPICH and Intel MPI, PRRTE's prterun. What it offers is a space of keys and short values, by which ranks tell each
-/// other how they are reached (boot/join_foreign.h).
+/// other how they are reached (boot/foreign/join.h).
 #pragma once
 
 #include "boot/error.h"
@@ -55,8 +55,8 @@ class ForeignLauncher {
     virtual std::string get(const std::string &key, int publisher) = 0;
 };
 
-/// The one that has started this process: as the environment says, one that speaks PMI-1 (boot/pmi.h) or PMIx
-/// (boot/pmix.h). nullptr: there is none. Throws Error.
+/// The one that has started this process: as the environment says, one that speaks PMI-1 (boot/foreign/pmi.h) or PMIx
+/// (boot/foreign/pmix.h). nullptr: there is none. Throws Error.
 std::unique_ptr<ForeignLauncher> find_foreign_launcher();
 
 } // namespace volley

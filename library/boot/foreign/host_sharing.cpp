@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "boot/host_sharing.h"
+#include "boot/foreign/host_sharing.h"
 
 #include "boot/error.h"
-#include "boot/foreign_launcher.h"
-#include "boot/host_socket.h"
+#include "boot/foreign/host_socket.h"
+#include "boot/foreign/launcher.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// How two processes agree on a secret through a socket that others may listen to (X25519, libsodium's crypto_kx).
 /// Whoever can change what goes through the socket can take the other's part: a handshake comes first where there is a
-/// secret for one (boot/handshake.h).
+/// secret for one (boot/proof/handshake.h).
 #pragma once
 
 #include "boot/job.h"

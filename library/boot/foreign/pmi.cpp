@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "boot/pmi.h"
+#include "boot/foreign/pmi.h"
 
 #include "boot/error.h"
 

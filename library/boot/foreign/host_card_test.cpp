@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "boot/host_card.h"
+#include "boot/foreign/host_card.h"
 
 #include "boot/error.h"
-#include "boot/hexadecimal.h"
+#include "boot/foreign/hexadecimal.h"
 
 #include <gtest/gtest.h>
 

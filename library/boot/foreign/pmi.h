@@ -6,7 +6,7 @@
 /// neither spaces nor newlines.
 #pragma once
 
-#include "boot/foreign_launcher.h"
+#include "boot/foreign/launcher.h"
 
 #include <cstdint>
 #include <memory>

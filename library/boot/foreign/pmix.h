@@ -4,7 +4,7 @@
 /// (libpmix.so.2; the PMIx Standard, versions 3 to 5).
 #pragma once
 
-#include "boot/foreign_launcher.h"
+#include "boot/foreign/launcher.h"
 
 #include <memory>
 

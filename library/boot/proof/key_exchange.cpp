@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "boot/key_exchange.h"
+#include "boot/proof/key_exchange.h"
 
 #include "boot/error.h"
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What stands for boot/handshake.cpp, key_exchange.cpp and sealed_stream.cpp where libsodium was missing when the
-/// library was built:
-/// ranks that share memory need neither, and nobody is let in without a proof.
+/// What stands for boot/proof/handshake.cpp, key_exchange.cpp and sealed_stream.cpp where libsodium was missing when
+/// the library was built: ranks that share memory need neither, and nobody is let in without a proof.
 #include "boot/error.h"
-#include "boot/handshake.h"
-#include "boot/key_exchange.h"
-#include "boot/sealed_stream.h"
+#include "boot/proof/handshake.h"
+#include "boot/proof/key_exchange.h"
+#include "boot/proof/sealed_stream.h"
 
 namespace volley {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "boot/handshake.h"
+#include "boot/proof/handshake.h"
 
 #include "boot/error.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "boot/handshake_socket.h"
+#include "boot/proof/handshake_socket.h"
 
 #include <sys/socket.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "boot/sealed_stream.h"
+#include "boot/proof/sealed_stream.h"
 
 #include "boot/error.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "boot/handshake.h"
+#include "boot/proof/handshake.h"
 
-#include "boot/handshake_socket.h"
-#include "boot/key_exchange.h"
+#include "boot/proof/handshake_socket.h"
+#include "boot/proof/key_exchange.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "boot/sealed_stream.h"
+#include "boot/proof/sealed_stream.h"
 
-#include "boot/handshake.h"
+#include "boot/proof/handshake.h"
 
 #include <gtest/gtest.h>
 

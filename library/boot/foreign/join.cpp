@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "boot/join_foreign.h"
+#include "boot/foreign/join.h"
 
 #include "boot/arena.h"
 #include "boot/cpus.h"
 #include "boot/error.h"
-#include "boot/hexadecimal.h"
-#include "boot/host_card.h"
-#include "boot/host_sharing.h"
-#include "boot/key_exchange.h"
+#include "boot/foreign/hexadecimal.h"
+#include "boot/foreign/host_card.h"
+#include "boot/foreign/host_sharing.h"
+#include "boot/proof/key_exchange.h"
 #include "boot/settings.h"
 #include "boot/sockets.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "boot/foreign_launcher.h"
+#include "boot/foreign/launcher.h"
 
 #include "boot/error.h"
 

@@ -9,13 +9,17 @@
 #include "boot/settings.h"
 
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <sys/auxv.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <memory>
 #include <optional>
 #include <string>
@@ -147,6 +151,18 @@ void take_place(RankRecord &record, int rank) {
     prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 }
 
+/// Waits, at most for a second, until what has been written to a pipe or socket has been read there. A launcher that is
+/// asked to end the job kills what forwards output, perhaps before that has read why the job ends.
+void wait_until_read(int descriptor) {
+    struct stat about = {};
+    if (fstat(descriptor, &about) != 0 || !(S_ISFIFO(about.st_mode) || S_ISSOCK(about.st_mode))) return;
+    constexpr timespec between_looks{.tv_sec = 0, .tv_nsec = 1'000'000}; // nobody tells that a pipe has been emptied
+    const unsigned long unread = S_ISFIFO(about.st_mode) ? FIONREAD : SIOCOUTQ;
+    int bytes = 0;
+    for (int looks = 0; looks < 1000 && ioctl(descriptor, unread, &bytes) == 0 && bytes > 0; looks++)
+        nanosleep(&between_looks, nullptr);
+}
+
 } // namespace
 
 ArenaHead *map_as_others(int file, std::uint64_t address) {
@@ -173,7 +189,9 @@ void leave_job() {
 }
 
 void abort_through_launcher(int code) {
-    if (launcher) launcher->abort(code);
+    if (!launcher) return;
+    wait_until_read(STDERR_FILENO);
+    launcher->abort(code);
 }
 
 } // namespace volley

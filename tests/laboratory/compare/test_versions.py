@@ -348,7 +348,9 @@ def test_a_study_that_is_there_needs_no_measuring(two_versions: Path) -> None:
     assert ended.returncode == 0, ended.stderr
     (one,) = json.loads(ended.stdout)["conclusions"]
     assert one["versions"] == ["4.1.3", "5.0.2"]
-    assert one["launches"] == {"4.1.3": 3, "5.0.2": 3}
+    # Of three: launches in which the machine was another one (its host moved a processor) are not compared.
+    assert set(one["launches"]) == {"4.1.3", "5.0.2"}
+    assert all(1 <= launches <= 3 for launches in one["launches"].values())
     assert {at["place"]["size"] for at in one["neighbours"]} == {30, 30000}
     assert (two_versions / "study.json").read_bytes() == before
     other = volley("versions", "--from", two_versions, "openmpi")

@@ -6,6 +6,7 @@
 #include "core/callbacks.h"
 #include "faces/entry.h"
 #include "faces/openmpi/cxx.h"
+#include "faces/openmpi/handle_kinds.h"
 
 namespace {
 
@@ -39,17 +40,7 @@ namespace volley::faces {
     FACE_ENTRY(void *, MPI_##kind##_f2c, (int number)) {                                                               \
         return to_face(NATIVE(MPI_##kind##_fromint)(library_number<handle>(number)));                                  \
     }
-HANDLE_AS_INTEGER(Comm, MPI_Comm)
-HANDLE_AS_INTEGER(Errhandler, MPI_Errhandler)
-HANDLE_AS_INTEGER(File, MPI_File)
-HANDLE_AS_INTEGER(Group, MPI_Group)
-HANDLE_AS_INTEGER(Info, MPI_Info)
-HANDLE_AS_INTEGER(Message, MPI_Message)
-HANDLE_AS_INTEGER(Op, MPI_Op)
-HANDLE_AS_INTEGER(Request, MPI_Request)
-HANDLE_AS_INTEGER(Session, MPI_Session)
-HANDLE_AS_INTEGER(Type, MPI_Datatype)
-HANDLE_AS_INTEGER(Win, MPI_Win)
+FOR_EACH_HANDLE_KIND(HANDLE_AS_INTEGER)
 
 // Callbacks of attributes that do the usual: the constants MPI_COMM_DUP_FN and its relatives are these functions.
 #define PREDEFINED_CALLBACKS(prefix)                                                                                   \

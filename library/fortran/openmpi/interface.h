@@ -3,6 +3,7 @@
 /// for something is a common block, and the same in the module mpi_f08.
 #pragma once
 
+#include "faces/openmpi/handle_kinds.h"
 #include "fortran/face.h"
 
 // Programs may have copies, of no more bytes than the variables had where they were linked.
@@ -30,17 +31,7 @@ namespace volley::faces {
     template <> inline int to_face<Kind>(Kind handle) {                                                                \
         return PMPI_##kind##_toint(handle);                                                                            \
     }
-HANDLE_AS_INTEGER(Comm, MPI_Comm)
-HANDLE_AS_INTEGER(Errhandler, MPI_Errhandler)
-HANDLE_AS_INTEGER(File, MPI_File)
-HANDLE_AS_INTEGER(Group, MPI_Group)
-HANDLE_AS_INTEGER(Info, MPI_Info)
-HANDLE_AS_INTEGER(Message, MPI_Message)
-HANDLE_AS_INTEGER(Op, MPI_Op)
-HANDLE_AS_INTEGER(Request, MPI_Request)
-HANDLE_AS_INTEGER(Session, MPI_Session)
-HANDLE_AS_INTEGER(Type, MPI_Datatype)
-HANDLE_AS_INTEGER(Win, MPI_Win)
+FOR_EACH_HANDLE_KIND(HANDLE_AS_INTEGER)
 
 } // namespace volley::faces
 

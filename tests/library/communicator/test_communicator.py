@@ -58,7 +58,7 @@ def test_ranks_of_both_kinds_meet(mpi_program: MpiProgram, mpirun: MpiRun) -> No
 SETS = ("--pset", "even=0,2", "--pset", "odd=1-1,3")
 
 
-@pytest.mark.parametrize("options", [("--ranks", "shared"), ("-genv", "VOLLEY_NODES", "1,3")], ids=["one node", "two"])
+@pytest.mark.parametrize("options", [(), ("-genv", "VOLLEY_NODES", "1,3")], ids=["one node", "two"])
 def test_process_sets_that_the_user_has_named(
     options: tuple[str, ...], mpi_program: MpiProgram, mpirun: MpiRun
 ) -> None:

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "boot/addresses.h"
 
-#include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <sys/utsname.h>
 
 #include <algorithm>
 #include <bit>
@@ -98,6 +98,12 @@ Choice first_addresses(const std::vector<HostAddresses> &hosts, const std::strin
 
 } // namespace
 
+std::string own_host_name() {
+    utsname names = {};
+    uname(&names);
+    return names.nodename;
+}
+
 std::vector<HostAddress> own_addresses(const std::string &interface) {
     ifaddrs *list = nullptr;
     if (getifaddrs(&list) != 0) throw system_error("cannot ask for the addresses of this host");
@@ -135,14 +141,12 @@ std::string text_of(const HostAddress &address) {
 
 std::optional<HostAddress> read_host_address(const std::string &text) {
     const auto slash = text.find('/');
-    HostAddress read{.interface = "", .address = {}, .prefix = 0};
     if (slash == std::string::npos) return std::nullopt;
-    const std::string address = text.substr(0, slash);
-    const auto family = static_cast<std::uint16_t>(address.find(':') == std::string::npos ? AF_INET : AF_INET6);
-    read.address.family = family;
+    const auto address = parse_address(text.substr(0, slash));
+    if (!address) return std::nullopt;
+    HostAddress read{.interface = "", .address = *address, .prefix = 0};
     const auto [end, error] = std::from_chars(text.data() + slash + 1, text.data() + text.size(), read.prefix);
-    if (inet_pton(family, address.c_str(), read.address.bytes) != 1 || error != std::errc() ||
-        end != text.data() + text.size() || read.prefix > 8 * bytes_of(read.address))
+    if (error != std::errc() || end != text.data() + text.size() || read.prefix > 8 * bytes_of(read.address))
         return std::nullopt;
     return read;
 }

@@ -25,6 +25,9 @@ struct HostAddresses {
     std::vector<HostAddress> addresses;
 };
 
+/// The name of this host, as `uname -n` says it.
+std::string own_host_name();
+
 /// The addresses of this host's interfaces that are up, loopback's last. `interface` restricts them to that interface,
 /// or to a network as ADDRESS/PREFIX.
 std::vector<HostAddress> own_addresses(const std::string &interface = "");

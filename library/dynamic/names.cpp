@@ -4,6 +4,7 @@
 /// on several hosts where they share that folder.
 ///
 /// An entry whose publisher has ended is stale: it is not found, and is replaced.
+#include "boot/addresses.h"
 #include "core/error.h"
 #include "core/functions.h"
 #include "core/info.h"
@@ -59,12 +60,6 @@ std::string file_of(const std::string &folder, const std::string &service) {
     return name + "-" + std::to_string(hash);
 }
 
-std::string host_name() {
-    char name[256] = "";
-    gethostname(name, sizeof name - 1);
-    return name;
-}
-
 /// When a process began: with its number, this names it for good. Empty if there is none.
 std::string beginning_of(const std::string &process) {
     std::ifstream status("/proc/" + process + "/stat");
@@ -77,7 +72,7 @@ std::string beginning_of(const std::string &process) {
 }
 
 std::string publisher_here(const std::string &process) {
-    return process + " " + beginning_of(process) + " " + host_name();
+    return process + " " + beginning_of(process) + " " + own_host_name();
 }
 
 bool read_entry(const std::string &path, Entry &entry) {
@@ -89,7 +84,7 @@ bool read_entry(const std::string &path, Entry &entry) {
 /// Whether the publisher is a process of this host that has ended.
 bool is_stale(const Entry &entry) {
     const std::string process = entry.publisher.substr(0, entry.publisher.find(' '));
-    return entry.publisher.ends_with(std::string(" ").append(host_name())) &&
+    return entry.publisher.ends_with(std::string(" ").append(own_host_name())) &&
            entry.publisher != publisher_here(process);
 }
 

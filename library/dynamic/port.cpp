@@ -3,6 +3,7 @@
 
 #include "boot/error.h"
 #include "boot/sockets.h"
+#include "boot/text.h"
 #include "core/engine.h"
 #include "dynamic/link.h"
 #include "wait/clock.h"
@@ -26,25 +27,6 @@ constexpr std::ptrdiff_t most_candidates = 64; ///< that have proved nothing
 /// "VOLPORT", version 2.
 constexpr HandshakeEnds ends = {.protocol = 0x0254'524f'504c'4f56};
 
-constexpr std::string_view digits = "0123456789abcdef";
-
-std::string hexadecimal(const Secret &secret) {
-    std::string text;
-    for (unsigned char byte : secret) text += {digits[byte >> 4], digits[byte & 15]};
-    return text;
-}
-
-std::vector<std::string> parts_of(std::string_view text) {
-    std::vector<std::string> parts(1);
-    for (char character : text) {
-        if (character == separator)
-            parts.emplace_back();
-        else
-            parts.back() += character;
-    }
-    return parts;
-}
-
 } // namespace
 
 Secret random_secret() {
@@ -56,11 +38,11 @@ Secret random_secret() {
 
 std::string PortName::text() const {
     return std::string(scheme) + separator + text_of(address) + separator + std::to_string(port) + separator +
-           hexadecimal(secret);
+           to_hexadecimal({reinterpret_cast<const char *>(secret.data()), secret.size()});
 }
 
 std::optional<PortName> PortName::of(std::string_view text) {
-    const std::vector<std::string> parts = parts_of(text);
+    const std::vector<std::string> parts = fields_of(text, separator);
     PortName name;
     if (parts.size() != 4 || parts[0] != scheme || parts[3].size() != 2 * secret_bytes) return std::nullopt;
     const auto address = parse_address(parts[1]);

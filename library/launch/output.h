@@ -12,11 +12,10 @@
 #include <vector>
 
 #include "boot/descriptor.h"
+#include "launch/clock.h"
 #include "launch/hosts/channel.h"
 
 namespace volley::launch {
-
-using Clock = std::chrono::steady_clock;
 
 /// Where text goes. Writing never blocks: text that the reader does not take yet is kept.
 class Sink {

@@ -107,7 +107,7 @@ int Supervisor::timeout_ms() const {
     if (first_look_) until = std::min(until, second_look_at_);
     if (beats_ && !ending_) until = std::min(until, said_ + beat_interval);
     if (until == Clock::time_point::max()) return -1;
-    return std::max(0, static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(until - now).count()));
+    return milliseconds_until(until);
 }
 
 void Supervisor::take_signals() {

@@ -3,9 +3,8 @@
 
 #include "boot/build_id.h"
 #include "boot/error.h"
-#include "boot/foreign/hexadecimal.h"
+#include "boot/text.h"
 
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -36,16 +35,6 @@ std::uint64_t number_in(const std::string &text) {
     return number;
 }
 
-std::vector<std::string> fields_of(const std::string &text) {
-    std::vector<std::string> fields(1);
-    for (const char letter : text)
-        if (letter == separator)
-            fields.emplace_back();
-        else
-            fields.back() += letter;
-    return fields;
-}
-
 std::string link_target(const char *path) {
     char target[128];
     const ssize_t bytes = readlink(path, target, sizeof target);
@@ -69,7 +58,7 @@ std::string HostCard::encode() const {
 }
 
 HostCard HostCard::decode(const std::string &text) {
-    const std::vector<std::string> fields = fields_of(text);
+    const std::vector<std::string> fields = fields_of(text, separator);
     const auto wrong = [&] {
         return Error("another rank says \"" + text +
                      "\" of itself, which this version of Volley (" VOLLEY_VERSION
@@ -95,26 +84,23 @@ HostCard HostCard::decode(const std::string &text) {
 std::uint64_t host_identity() {
     std::string boot;
     std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
-    utsname names = {};
-    uname(&names);
-    const std::string all = boot + separator + names.nodename + separator + link_target("/proc/self/ns/net") +
+    const std::string all = boot + separator + own_host_name() + separator + link_target("/proc/self/ns/net") +
                             separator + link_target("/proc/self/ns/pid");
     return std::hash<std::string>()(all);
 }
 
 HostCard own_card(std::uint32_t socket, const std::string &public_key, const std::string &interface) {
-    utsname names = {};
-    uname(&names);
+    const std::string host = own_host_name();
     HostCard card{.version = VOLLEY_VERSION,
                   .build = build_id(),
                   .identity = host_identity(),
                   .socket = socket,
                   .public_key = public_key,
-                  .addresses = {.name = names.nodename, .host = names.nodename, .addresses = {}}};
+                  .addresses = {.name = host, .host = host, .addresses = {}}};
     if (public_key.empty()) return card;
     card.addresses.addresses = own_addresses(interface);
     if (card.addresses.addresses.empty())
-        throw Error(std::string("host ") + names.nodename + " has no address of interface or network " + interface +
+        throw Error("host " + host + " has no address of interface or network " + interface +
                     " (environment variable VOLLEY_INTERFACE)");
     if (card.addresses.addresses.size() > most_addresses) card.addresses.addresses.resize(most_addresses);
     return card;

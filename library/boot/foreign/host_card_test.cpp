@@ -2,7 +2,7 @@
 #include "boot/foreign/host_card.h"
 
 #include "boot/error.h"
-#include "boot/foreign/hexadecimal.h"
+#include "boot/text.h"
 
 #include <gtest/gtest.h>
 

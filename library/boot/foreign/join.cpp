@@ -4,12 +4,12 @@
 #include "boot/arena.h"
 #include "boot/cpus.h"
 #include "boot/error.h"
-#include "boot/foreign/hexadecimal.h"
 #include "boot/foreign/host_card.h"
 #include "boot/foreign/host_sharing.h"
 #include "boot/proof/key_exchange.h"
 #include "boot/settings.h"
 #include "boot/sockets.h"
+#include "boot/text.h"
 
 #include <unistd.h>
 

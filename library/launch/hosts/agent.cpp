@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "boot/addresses.h"
 #include "boot/error.h"
 #include "launch/ending.h"
 #include "launch/hosts/messages.h"
@@ -29,12 +30,6 @@ std::string own_path() {
     const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
     if (length <= 0) throw system_error("cannot find this program's own path (/proc/self/exe)");
     return {path, static_cast<std::size_t>(length)};
-}
-
-std::string host_name() {
-    char name[HOST_NAME_MAX + 1] = {};
-    gethostname(name, sizeof name - 1);
-    return name;
 }
 
 /// A pipe; the first end is read from.
@@ -86,7 +81,7 @@ class SpawnPlan {
 } // namespace
 
 bool is_this_host(const std::string &name) {
-    const std::string own = host_name();
+    const std::string own = own_host_name();
     return name == own || name == "localhost" || name == "127.0.0.1" || name == "::1" ||
            name == own.substr(0, own.find('.'));
 }

@@ -111,8 +111,7 @@ class Boot {
         if (!is_node) files_.write(set_);
         for (Booting &node : nodes_) node.daemon.channel.send(FrameKind::alive);
         for (Booting &node : nodes_) end_agent(node);
-        int slots = 0;
-        for (const Host &host : options_.hosts) slots += host.slots;
+        const int slots = slots_of(options_.hosts, 0);
         std::printf("%s with %s; volley nodes shows them, volley halt ends them\n",
                     counted(nodes_.size(), "node daemon").c_str(),
                     counted(static_cast<std::size_t>(slots), "slot").c_str());
@@ -150,8 +149,7 @@ class Boot {
         while (!std::ranges::all_of(nodes_, is_there)) {
             std::vector<pollfd> watched;
             for (const Booting &node : nodes_) node.daemon.channel.watch(watched);
-            const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
-            poll(watched.data(), watched.size(), std::max(0, static_cast<int>(left.count())));
+            poll(watched.data(), watched.size(), milliseconds_until(until));
             for (Booting &node : nodes_) {
                 node.daemon.channel.advance();
                 while (const auto frame = node.daemon.channel.next()) take(node, *frame);

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "boot/addresses.h"
 #include "boot/descriptor.h"
 #include "boot/error.h"
 #include "launch/hosts/messages.h"
@@ -48,12 +48,6 @@ std::vector<Host> BootedSet::hosts() const {
     std::vector<Host> hosts;
     for (const BootedNode &node : nodes) hosts.push_back({node.name, node.slots});
     return hosts;
-}
-
-std::string own_host_name() {
-    utsname names = {};
-    uname(&names);
-    return names.nodename;
 }
 
 std::string state_directory() {

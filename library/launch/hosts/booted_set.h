@@ -29,9 +29,6 @@ struct BootedSet {
     [[nodiscard]] std::vector<Host> hosts() const;
 };
 
-/// The name of this host, as `uname -n` says it.
-std::string own_host_name();
-
 /// Where the files are: VOLLEY_STATE_DIRECTORY, or /tmp/volley-UID. (XDG_RUNTIME_DIR would go when the user logs out,
 /// and the login that started a daemon has an end.)
 std::string state_directory();

@@ -120,8 +120,7 @@ void Coordinator::wait() {
 int Coordinator::timeout_ms() const {
     auto until = Clock::now() + beat_interval; // also to look at the time since hosts were heard of
     if (give_up_at_) until = std::min(until, *give_up_at_);
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
-    return std::max(0, static_cast<int>(left.count()));
+    return milliseconds_until(until);
 }
 
 void Coordinator::take_frames(Node &node) {

@@ -7,16 +7,10 @@
 #include "boot/error.h"
 #include "boot/proof/handshake_socket.h"
 #include "boot/sockets.h"
+#include "launch/clock.h"
 
 namespace volley::launch {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-int left_ms(Clock::time_point until) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
-    return std::max(0, static_cast<int>(left.count()));
-}
 
 std::string in_seconds(std::chrono::milliseconds time) {
     return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(time).count()) + " seconds";
@@ -95,7 +89,7 @@ std::vector<Reached> reach(const BootedSet &set, const std::vector<const BootedN
             waiting.push_back(&attempt);
         }
         if (waiting.empty()) return reached;
-        const int ready = poll(watched.data(), watched.size(), left_ms(until));
+        const int ready = poll(watched.data(), watched.size(), milliseconds_until(until));
         if (ready < 0 && errno == EINTR) continue;
         for (std::size_t index = 0; index < waiting.size(); index++) {
             if (watched[index].revents != 0)
@@ -135,7 +129,7 @@ std::vector<Answered> ask(const BootedSet &set, FrameKind kind, const std::strin
                 channel->watch(watched);
         }
         if (watched.empty()) return answers;
-        poll(watched.data(), watched.size(), left_ms(until));
+        poll(watched.data(), watched.size(), milliseconds_until(until));
     }
 }
 

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "boot/addresses.h"
 #include "boot/error.h"
 #include "launch/environment.h"
 #include "launch/hosts/booted_set.h"

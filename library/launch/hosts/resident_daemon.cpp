@@ -76,12 +76,7 @@ class ResidentDaemon {
             {signals_->descriptor(), POLLIN, 0}, {listener_.get(), POLLIN, 0}, {file_watch_.get(), POLLIN, 0}};
         for (const Stranger &stranger : strangers_) watched.push_back({stranger.socket.descriptor(), POLLIN, 0});
         for (const Channel &client : clients_) client.watch(watched);
-        int timeout_ms = -1;
-        if (!strangers_.empty()) {
-            const auto left = std::chrono::ceil<std::chrono::milliseconds>(strangers_.front().until - Clock::now());
-            timeout_ms = std::max(0, static_cast<int>(left.count()));
-        }
-        poll(watched.data(), watched.size(), timeout_ms);
+        poll(watched.data(), watched.size(), strangers_.empty() ? -1 : milliseconds_until(strangers_.front().until));
     }
 
     void take_signals() {

@@ -15,6 +15,7 @@
 
 #include "boot/descriptor.h"
 #include "boot/job.h"
+#include "launch/clock.h"
 
 namespace volley::launch {
 
@@ -31,8 +32,6 @@ enum class Presence {
 
 class Silence {
   public:
-    using Clock = std::chrono::steady_clock;
-
     /// Where processes of the other end listen. Without it, or with another family than an address has, silence alone
     /// decides.
     void ask_at(const NetworkAddress &address, std::vector<std::uint32_t> ports);

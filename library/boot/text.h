@@ -1,12 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Bytes as text.
+/// Bytes as text, and texts of several fields.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace volley {
+
+/// The parts between separators: one, if there is none.
+inline std::vector<std::string> fields_of(std::string_view text, char separator) {
+    std::vector<std::string> fields(1);
+    for (const char letter : text)
+        if (letter == separator)
+            fields.emplace_back();
+        else
+            fields.back() += letter;
+    return fields;
+}
 
 inline std::string to_hexadecimal(std::string_view bytes) {
     constexpr char digits[] = "0123456789abcdef";

@@ -12,6 +12,7 @@
 
 #include "boot/error.h"
 #include "launch/ending.h"
+#include "launch/hosts/messages.h"
 #include "tools/report.h"
 #include "tools/why.h"
 
@@ -57,11 +58,10 @@ void Supervisor::end_after(std::chrono::seconds time) {
 void Supervisor::check_time() {
     if (!give_up_at_ || Clock::now() < *give_up_at_) return;
     give_up_at_.reset();
-    output_.message("the job has taken longer than the " + std::to_string(time_given_.count()) +
-                    " seconds of --timeout, and is ended");
-    note_status(timed_out);
     if (further_ != nullptr) further_->signal(SIGTERM);
-    end_job(0);
+    end_job(0, timed_out,
+            "the job has taken longer than the " + std::to_string(time_given_.count()) +
+                " seconds of --timeout, and is ended");
 }
 
 int Supervisor::run() {
@@ -210,11 +210,11 @@ void Supervisor::reap() {
 void Supervisor::host_ended(pid_t host, int wait_status) {
     std::erase(rank_hosts_, host);
     if (shell_status(wait_status) == 0) return;
-    if (WIFSIGNALED(wait_status) && !ending_ && asked_to_end_.empty())
-        output_.message("the process that places ranks was ended by signal " + std::to_string(WTERMSIG(wait_status)) +
-                        " (" + signal_name(WTERMSIG(wait_status)) + ")");
-    note_status(static_cast<int>(ExitStatus::failure));
-    ending_ = true;
+    std::string why;
+    if (WIFSIGNALED(wait_status) && asked_to_end_.empty())
+        why = "the process that places ranks was ended by signal " + std::to_string(WTERMSIG(wait_status)) + " (" +
+              signal_name(WTERMSIG(wait_status)) + ")";
+    if (!ending_) end_job(0, static_cast<int>(ExitStatus::failure), why);
     signal_all(SIGKILL);
 }
 
@@ -232,19 +232,16 @@ void Supervisor::judge_end(int rank, RankState state, int wait_status) {
     if (const std::uint32_t ending = head.ending; ending != 0 && ending <= head.ranks) {
         const int aborting = static_cast<int>(ending) - 1;
         const int code = head.abort_code;
-        output_.message(describe(aborting) + " called MPI_Abort with code " + std::to_string(code));
-        note_status(abort_status(code));
-        end_job(aborting);
+        end_job(aborting, abort_status(code),
+                describe(aborting) + " called MPI_Abort with code " + std::to_string(code));
         return;
     }
     const bool untold = asked_to_end_.empty(); // a user who pressed Ctrl-C knows why ranks end
     if (ends_job(state)) {
         const bool alone = plan_.ranks() == 1;
-        if (untold)
-            output_.message(describe_end(describe(rank), arena_.record(rank), state, wait_status) +
-                            (alone ? "" : "; the job ends"));
-        note_status(std::max(shell_status(wait_status), static_cast<int>(ExitStatus::failure)));
-        end_job(rank);
+        const std::string why = describe_end(describe(rank), arena_.record(rank), state, wait_status);
+        end_job(rank, std::max(shell_status(wait_status), static_cast<int>(ExitStatus::failure)),
+                untold ? why + (alone ? "" : "; the job ends") : "");
         return;
     }
     if (WIFSIGNALED(wait_status) && untold)
@@ -265,10 +262,8 @@ void Supervisor::check_waiting_for_lost() {
         const RankState state = record.state;
         if (state != RankState::initialised && (state != RankState::started || record.call_status.function == 0))
             continue;
-        if (asked_to_end_.empty())
-            output_.message(lost_->text + ", while rank " + std::to_string(rank) + " is in MPI; the job ends");
-        note_status(lost_->status);
-        end_job(std::max(lost_->rank, 0));
+        const std::string why = lost_->text + ", while rank " + std::to_string(rank) + " is in MPI; the job ends";
+        end_job(std::max(lost_->rank, 0), lost_->status, asked_to_end_.empty() ? why : "");
         return;
     }
 }
@@ -302,8 +297,13 @@ void Supervisor::note_status(int status) {
     if (status != 0 && !status_) status_ = status;
 }
 
-void Supervisor::end_job(int rank) {
-    if (channel_ != nullptr) channel_->send(FrameKind::failed, status_.value_or(0), std::to_string(rank));
+/// With several hosts the reason goes with the news, in one frame: of those that several hosts have, mpiexec says one.
+void Supervisor::end_job(int rank, int status, const std::string &why) {
+    note_status(status);
+    if (channel_ != nullptr)
+        channel_->send(FrameKind::failed, status_.value_or(0), FailedMessage{rank, why}.encode());
+    else if (!why.empty())
+        output_.message(why);
     end_ranks(rank);
 }
 

@@ -60,7 +60,8 @@ class Supervisor {
     void begin_view();
     void end_view();
     void note_status(int status);
-    void end_job(int rank);
+    /// Because of that rank; `why`, if it is to be said, is a line of mpiexec's.
+    void end_job(int rank, int status, const std::string &why);
     void end_ranks(int rank);
     [[nodiscard]] std::string describe(int rank) const;
     void signal_all(int number) const;

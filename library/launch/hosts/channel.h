@@ -26,9 +26,9 @@ enum class FrameKind : std::uint32_t {
     hello = 1,   ///< what it is (messages.h)
     ports,       ///< where its ranks take connections
     output,      ///< text of a rank: whole lines; `number` is 1 or 2, as the stream's descriptor
-    message,     ///< a line of mpiexec's own about a rank; only the first that ends a job is of interest
+    message,     ///< a line of mpiexec's own about a rank
     refused,     ///< the ranks of this host cannot be started; `number` is the exit status, the payload the reason
-    failed,      ///< a rank (the payload) has failed, and so the job; `number` is the exit status
+    failed,      ///< a rank has failed, and so the job (messages.h); `number` is the exit status
     lost,        ///< a rank has ended before MPI_Init; `number` is the exit status, the payload says so in words
     input_taken, ///< so many bytes of standard input (`number`) have been passed on
     ended,       ///< no process of the job is left on the host; `number` is the exit status

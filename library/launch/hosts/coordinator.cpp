@@ -150,8 +150,7 @@ void Coordinator::take(Node &node, const Frame &frame) {
         note_status(frame.number);
         return end_others(&node, 0);
     case FrameKind::failed:
-        note_status(frame.number);
-        return end_others(&node, std::atoi(frame.payload.c_str()));
+        return take_failed(node, frame);
     case FrameKind::lost:
         return send_all(FrameKind::lost_elsewhere, frame.number, frame.payload, &node);
     case FrameKind::input_taken:
@@ -165,6 +164,13 @@ void Coordinator::take(Node &node, const Frame &frame) {
     default: // alive
         return;
     }
+}
+
+void Coordinator::take_failed(const Node &node, const Frame &frame) {
+    const FailedMessage failed = FailedMessage::decode(frame.payload);
+    if (!ending_ && !failed.why.empty()) message(failed.why);
+    note_status(frame.number);
+    end_others(&node, failed.rank);
 }
 
 void Coordinator::take_hello(Node &node, const Frame &frame) {

@@ -56,6 +56,7 @@ class Coordinator {
     void take_frames(Node &node);
     void take(Node &node, const Frame &frame);
     void take_hello(Node &node, const Frame &frame);
+    void take_failed(const Node &node, const Frame &frame);
     void send_jobs();
     void preload(Node &node);
     void listen_for_questions(JobMessage &job);

@@ -136,6 +136,15 @@ BootMessage BootMessage::decode(const std::string &text) {
     return message;
 }
 
+std::string FailedMessage::encode() const {
+    return encoded(rank, why);
+}
+FailedMessage FailedMessage::decode(const std::string &text) {
+    FailedMessage message{};
+    decode_into(text, message.rank, message.why);
+    return message;
+}
+
 std::string DescriptionMessage::encode() const {
     return encoded(version, process, jobs, began_at);
 }

@@ -77,6 +77,15 @@ struct StartMessage {
     static StartMessage decode(const std::string &text);
 };
 
+/// Why the job ends.
+struct FailedMessage {
+    std::int32_t rank; ///< that is named to those that end for it
+    std::string why;   ///< in words; empty: the user knows
+
+    [[nodiscard]] std::string encode() const;
+    static FailedMessage decode(const std::string &text);
+};
+
 /// What a resident daemon says of itself.
 struct DescriptionMessage {
     std::string version;

@@ -11,7 +11,8 @@ EXIT_DATA = 3
 EXIT_SLOWER = 4
 """`volley compare --fail-on-slower` found a SLOWER."""
 EXIT_UNDECIDED = 5
-"""`volley compare --fail-on-slower` found nothing SLOWER, but had too few launches to find it."""
+"""It could not be told: `volley compare --fail-on-slower` found nothing SLOWER, but had too few launches to find it;
+`volley selftest --plants` missed a cause on a machine that was not quiet."""
 EXIT_INTERRUPTED = 130
 """Ctrl-C or SIGTERM; what had been measured is kept."""
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import json
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -19,7 +20,7 @@ from volley.cli.console import output
 from volley.cli.report import make_report
 from volley.cli.study import QUICK_BUDGET_SECONDS, suits
 from volley.data.store import StudyFolder
-from volley.errors import EXIT_FAILED, UsageError
+from volley.errors import EXIT_FAILED, EXIT_FINE, EXIT_UNDECIDED, UsageError
 from volley.explain.surroundings import busy
 from volley.machine import facts as machine_facts
 from volley.measure.plan import Options
@@ -27,7 +28,7 @@ from volley.measure.study import conduct, new_facts
 from volley.progress import Display, display_for
 from volley.selftest.again import look_again
 from volley.selftest.plant import Plant
-from volley.selftest.planted import PlantResult, choose, run
+from volley.selftest.planted import Outcome, choose, conclude
 from volley.selftest.recall import Result, evaluate
 from volley.systems import default_systems
 
@@ -63,7 +64,8 @@ def selftest(
 ) -> None:
     """Plant oddities and causes on purpose, and print how many are found and named rightly.
 
-    Exit status 1 if a wrong cause was called CONFIRMED.
+    Exit status 1 if a wrong cause was called CONFIRMED, or a planted one was not told though the machine was quiet,
+    twice; 5 if one was not told and the machine never rested.
     """
     if again or studies:
         _again(studies, busy_core, keep, as_json)
@@ -76,8 +78,16 @@ def selftest(
     results = _plant(chosen, as_json, examples, keep)
     if as_json:
         typer.echo(json.dumps(as_dictionary(result, results), indent=1, ensure_ascii=False))
-    if any(one.wrongly_confirmed for one in results):
-        raise typer.Exit(EXIT_FAILED)
+    status = exit_status(results)
+    if status:
+        raise typer.Exit(status)
+
+
+def exit_status(results: Sequence[Outcome]) -> int:
+    """What the plants come to."""
+    if any(one.told.wrongly_confirmed or one.missed for one in results):
+        return EXIT_FAILED
+    return EXIT_UNDECIDED if any(one.undecided for one in results) else EXIT_FINE
 
 
 def _again(studies: str | None, busy_core: bool, keep: Path | None, as_json: bool) -> None:
@@ -117,7 +127,7 @@ def _quick_study(path: Path, display: Display) -> None:
     conduct(StudyFolder.create(path, facts), systems, tests, options, display)
 
 
-def _plant(chosen: list[Plant], as_json: bool, examples: bool, keep: Path | None) -> list[PlantResult]:
+def _plant(chosen: list[Plant], as_json: bool, examples: bool, keep: Path | None) -> list[Outcome]:
     """Runs the plants, one after the other, and prints each as it ends."""
     if not chosen:
         return []
@@ -125,12 +135,12 @@ def _plant(chosen: list[Plant], as_json: bool, examples: bool, keep: Path | None
     results = []
     with display_for(console, as_json) as display:
         for at, plant in enumerate(chosen):
-            results.append(run(plant, display, keep))
-            if keep is not None and results[-1].found:
+            results.append(conclude(plant, display, keep))
+            if keep is not None and results[-1].told.found:
                 make_report(StudyFolder.open(keep / plant.slug), Console(quiet=True))
             if not as_json:
                 display.line(_plant_line(results[-1]))
-                for line in results[-1].seen if examples else ():
+                for line in results[-1].told.seen if examples else ():
                     display.line(f"    {escape(line)}")
             spent = sum(one.seconds for one in results)
             display.advance(spent, spent / (at + 1) * (len(chosen) - at - 1))
@@ -139,40 +149,45 @@ def _plant(chosen: list[Plant], as_json: bool, examples: bool, keep: Path | None
     return results
 
 
-def _plant_line(one: PlantResult) -> str:
+def _plant_line(outcome: Outcome) -> str:
     """``CONFIRMED  eager limit moved: eager limit (12 s)``."""
+    one = outcome.told
     name = f"[bold]{escape(one.plant.name)}[/]"
     if one.why_not:
         return f"[dim]not planted[/]  {name}: {escape(one.why_not)}"
-    if not one.found:
-        return f"[red]not found[/]  {name} ({one.seconds:.0f} s)"
-    told = f"{one.status}, {one.first_cause or 'no cause told'}"
+    told = f"{one.status}, {one.first_cause or 'no cause told'}" if one.found else "not found"
     wanted = one.plant.cause or "none of the known causes"
     mark = (
         "[bold red]WRONGLY CONFIRMED[/]"
         if one.wrongly_confirmed
         else "[green]right[/]"
         if one.right
-        else "[red]wrong[/]"
+        else "[red]MISSED[/]"
+        if outcome.missed
+        else "[yellow]UNDECIDED[/] for want of quiet"
     )
-    return f"{mark}  {name}: {escape(told)}; planted: {escape(wanted)} ({one.seconds:.0f} s)"
+    why = f"; {escape(one.disturbed)}" if outcome.undecided and one.disturbed else ""
+    tries = f", {len(outcome.tries)} tries" if len(outcome.tries) > 1 else ""
+    return f"{mark}  {name}: {escape(told)}; planted: {escape(wanted)}{why} ({outcome.seconds:.0f} s{tries})"
 
 
-def plant_summary(results: list[PlantResult]) -> str:
+def plant_summary(results: Sequence[Outcome]) -> str:
     """How many were found, named, proven, and wrongly proven."""
-    tried = [one for one in results if not one.why_not]
-    causes = [one for one in tried if one.plant.cause is not None]
-    decoys = [one for one in tried if one.plant.cause is None]
+    tried = [one for one in results if not one.told.why_not]
+    causes = [one.told for one in tried if one.told.plant.cause is not None]
+    decoys = [one for one in tried if one.told.plant.cause is None]
     return (
         f"{sum(one.found for one in causes)} of {len(causes)} planted causes were found, "
         f"{sum(one.right for one in causes)} named first and rightly, "
         f"{sum(one.confirmed for one in causes)} CONFIRMED; "
-        f"a wrong cause was CONFIRMED {sum(one.wrongly_confirmed for one in tried)} times "
-        f"({len(decoys)} decoys); {len(results) - len(tried)} could not be planted here."
+        f"a wrong cause was CONFIRMED {sum(one.told.wrongly_confirmed for one in tried)} times "
+        f"({len(decoys)} decoys); {sum(one.missed for one in tried)} were MISSED on a quiet machine, "
+        f"{sum(one.undecided for one in tried)} are UNDECIDED for want of quiet; "
+        f"{len(results) - len(tried)} could not be planted here."
     )
 
 
-def as_dictionary(result: Result | None, results: list[PlantResult]) -> dict[str, object]:
+def as_dictionary(result: Result | None, results: Sequence[Outcome]) -> dict[str, object]:
     """For programs."""
     said: dict[str, object] = {}
     if result is not None:
@@ -203,12 +218,17 @@ def as_dictionary(result: Result | None, results: list[PlantResult]) -> dict[str
                 "cause": one.first_cause,
                 "status": one.status if one.verdicts else None,
                 "right": one.right,
+                "missed": outcome.missed,
+                "undecided": outcome.undecided,
+                "tries": len(outcome.tries),
+                "disturbed": one.disturbed,
                 "wrongly_confirmed": one.wrongly_confirmed,
-                "seconds": round(one.seconds, 1),
+                "seconds": round(outcome.seconds, 1),
                 "findings": list(one.seen),
                 "verdicts": [verdict.to_json() for verdict in one.verdicts],
             }
-            for one in results
+            for outcome in results
+            for one in (outcome.told,)
         ]
     return said
 

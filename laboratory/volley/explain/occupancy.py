@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from volley.data.results import Launch
-from volley.machine.facts import OTHERS, busy_seconds
+from volley.machine.facts import OTHERS, OTHERS_LIMIT, STOLEN_LIMIT, busy_seconds
 
 WAITING = 0.05
 """Share of the time ranks wanted to run and had no core, from which on that may matter: on a quiet machine it is
@@ -22,6 +22,20 @@ OTHERS_BUSY = 0.25
 """CPUs' worth of time of others, from which on they may matter."""
 THROTTLED = 0.03
 """Share of a launch's time in which its group was stopped, from which on that may matter."""
+
+
+TOUCHED = 0.25
+"""Share of launches that must show load before it is told of the machine."""
+
+
+@dataclass(frozen=True)
+class Load:
+    """What used the machine beside the launches."""
+
+    title: str
+    says: str
+    """In how many launches, and how much."""
+    advice: str
 
 
 @dataclass(frozen=True)
@@ -121,3 +135,45 @@ def timely(kind: str) -> float:
         "step": 0.15,
         "freeze": 0.3,
     }.get(kind, 0.0)
+
+
+def loads(launches: Sequence[Launch], cores: int) -> list[Load]:
+    """Every kind of load that a good part of the launches had beside them."""
+    measured = [one for one in launches if one.operations and one.seconds > 0]
+    if not measured:
+        return []
+    found: list[Load] = []
+
+    def share(test: Callable[[Launch], bool]) -> float:
+        return sum(map(test, measured)) / len(measured)
+
+    others = share(lambda one: one.counters.get(OTHERS, 0.0) / one.seconds > OTHERS_LIMIT)
+    if others >= TOUCHED:
+        found.append(
+            Load(
+                "Other programs used the cores while it was measured",
+                f"In {100 * others:.0f} % of the launches they used {OTHERS_LIMIT:g} CPUs or more.",
+                "end them, or measure when they rest; the curves they touch are marked",
+            )
+        )
+    stolen = share(
+        lambda one: one.counters.get("cpu.steal_seconds", 0.0) / (one.seconds * max(cores, 1)) > STOLEN_LIMIT
+    )
+    if stolen >= TOUCHED:
+        found.append(
+            Load(
+                "The hypervisor gave this machine's time to others",
+                f"In {100 * stolen:.0f} % of the launches more than {100 * STOLEN_LIMIT:.0f} % of it.",
+                "measure on a host that is not shared, or when its neighbours rest",
+            )
+        )
+    throttled = share(lambda one: one.counters.get("cgroup.nr_throttled", 0.0) > 0)
+    if throttled >= TOUCHED:
+        found.append(
+            Load(
+                "This control group was stopped for having used up its CPU time",
+                f"In {100 * throttled:.0f} % of the launches.",
+                "raise cpu.max of the group, or restrict its CPUs instead of their time",
+            )
+        )
+    return found

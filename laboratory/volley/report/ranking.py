@@ -14,14 +14,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from volley.data.results import Launch, Study
+from volley.data.results import Study
 from volley.data.states import states_of
 from volley.detect.certainty import together
 from volley.detect.finding import Finding
 from volley.detect.finding_text import heading, sentences
 from volley.detect.material import CurveData, Material
-from volley.explain.occupancy import timely
-from volley.machine.facts import OTHERS, OTHERS_LIMIT, STOLEN_LIMIT
+from volley.explain.occupancy import loads, timely
 from volley.sizes import format_size
 
 FIRST = 5
@@ -29,8 +28,6 @@ FIRST = 5
 EDGED = ("step", "plateau", "collapse")
 BROKEN = ("failure", "freeze", "wrong figures")
 """Kinds that are no matter of time: what they touch is lost."""
-TOUCHED = 0.25
-"""Share of launches that must show load before it is told as one finding about the machine."""
 TIMELY = 0.5
 """From so much on (explain.occupancy.timely) a kind of finding is what a machine does that is not quiet."""
 ALL_AT_ONCE = 3
@@ -187,8 +184,8 @@ class Ranking:
                     "start as many ranks as there are cores; to see how an MPI waits, compare these curves alone",
                 )
             )
-        for title, says, advice in _loads(self.material.launches, cores):
-            found.append((title, passing, says, advice))
+        for load in loads(self.material.launches, cores):
+            found.append((load.title, passing, load.says, load.advice))
         return found
 
     def _machine(self, title: str, members: Sequence[Finding], says: str, advice: str) -> Ranked:
@@ -313,48 +310,6 @@ def _curve_words(one: Finding) -> str:
 
 def _listed(names: Sequence[str], what: str) -> str:
     return ", ".join(names) if len(names) <= 4 else f"{len(names)} {what}"
-
-
-def _loads(launches: Sequence[Launch], cores: int) -> list[tuple[str, str, str]]:
-    """Title, words and advice of every kind of load that a good part of the launches had beside them."""
-    measured = [one for one in launches if one.operations and one.seconds > 0]
-    if not measured:
-        return []
-    found = []
-
-    def share(test: Callable[[Launch], bool]) -> float:
-        return sum(map(test, measured)) / len(measured)
-
-    others = share(lambda one: one.counters.get(OTHERS, 0.0) / one.seconds > OTHERS_LIMIT)
-    if others >= TOUCHED:
-        found.append(
-            (
-                "Other programs used the cores while it was measured",
-                f"In {100 * others:.0f} % of the launches they used {OTHERS_LIMIT:g} CPUs or more.",
-                "end them, or measure when they rest; the curves they touch are marked",
-            )
-        )
-    stolen = share(
-        lambda one: one.counters.get("cpu.steal_seconds", 0.0) / (one.seconds * max(cores, 1)) > STOLEN_LIMIT
-    )
-    if stolen >= TOUCHED:
-        found.append(
-            (
-                "The hypervisor gave this machine's time to others",
-                f"In {100 * stolen:.0f} % of the launches more than {100 * STOLEN_LIMIT:.0f} % of it.",
-                "measure on a host that is not shared, or when its neighbours rest",
-            )
-        )
-    throttled = share(lambda one: one.counters.get("cgroup.nr_throttled", 0.0) > 0)
-    if throttled >= TOUCHED:
-        found.append(
-            (
-                "This control group was stopped for having used up its CPU time",
-                f"In {100 * throttled:.0f} % of the launches.",
-                "raise cpu.max of the group, or restrict its CPUs instead of their time",
-            )
-        )
-    return found
 
 
 def _places(findings: Sequence[Finding]) -> list[list[Finding]]:

@@ -42,6 +42,8 @@ class Plant(ABC):
     """Whether the planted study is compared with one that was made before planting."""
     quick: ClassVar[bool] = False
     """Whether the short suite, which CI runs, has it."""
+    loads_the_machine: ClassVar[bool] = False
+    """Whether it is itself what the counters of launches take for load: then they say nothing of the machine."""
 
     def unavailable(self) -> str:
         """Why it cannot be planted on this machine; '' if it can."""

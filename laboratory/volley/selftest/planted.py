@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 import time
 from collections.abc import Sequence
@@ -18,11 +19,15 @@ from volley.measure.plan import Options
 from volley.measure.study import conduct, new_facts
 from volley.progress import Display, Silent
 from volley.selftest.plant import Plant, plants
+from volley.selftest.quiet import disturbance, launches_of, load_now
 from volley.systems import System, resolve
 
 SECONDS_PER_FINDING = 60.0
 MOST_PLACES = 2
 """Findings of a plant that are explained: the strongest."""
+MOST_TRIES = 3
+QUIET_MISSES = 2
+"""Misses on a quiet machine that make a failure. One can be chance."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,8 @@ class PlantResult:
     seconds: float
     why_not: str = ""
     """Why it was not planted; '' if it was."""
+    disturbed: str = ""
+    """What else the machine did meanwhile, so that a miss says nothing; '' if it was quiet."""
 
     @property
     def found(self) -> bool:
@@ -73,6 +80,42 @@ class PlantResult:
         return any(one.status == "CONFIRMED" and one.finding.cause != self.plant.cause for one in self.verdicts)
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one plant, however often it was tried."""
+
+    tries: tuple[PlantResult, ...]
+
+    @property
+    def told(self) -> PlantResult:
+        """The try that counts: one that called a wrong cause proven, else the last."""
+        return next((one for one in self.tries if one.wrongly_confirmed), self.tries[-1])
+
+    @property
+    def settled(self) -> bool:
+        """Whether another try could change nothing."""
+        last = self.tries[-1]
+        return (
+            bool(last.why_not) or last.right or last.wrongly_confirmed or self.missed or len(self.tries) >= MOST_TRIES
+        )
+
+    @property
+    def missed(self) -> bool:
+        """Missed on a quiet machine, and again with more launches: whoever broke that is to know."""
+        return sum(not (one.why_not or one.right or one.disturbed) for one in self.tries) >= QUIET_MISSES
+
+    @property
+    def undecided(self) -> bool:
+        """Missed, but not on a machine quiet enough for that to say anything."""
+        last = self.told
+        return not (last.why_not or last.right or last.wrongly_confirmed or self.missed)
+
+    @property
+    def seconds(self) -> float:
+        """Of all tries."""
+        return sum(one.seconds for one in self.tries)
+
+
 def choose(names: str | None, quick: bool) -> list[Plant]:
     """The plants of ``a,b``; all, or the quick ones. Raises UsageError."""
     known = {one.name: one for one in plants()}
@@ -86,24 +129,46 @@ def choose(names: str | None, quick: bool) -> list[Plant]:
     return chosen
 
 
-def run(plant: Plant, display: Display, keep: Path | None = None) -> PlantResult:
-    """Plants, measures, detects, explains, and takes the plant away. `keep`: a folder for its study, with report."""
+def conclude(plant: Plant, display: Display, keep: Path | None = None) -> Outcome:
+    """Tries a plant until its cause is told, or the machine was quiet often enough to say that it is missed.
+
+    Every further try has more launches. A machine that never rests ends as undecided.
+    """
+    outcome = Outcome((run(plant, display, keep),))
+    while not outcome.settled:
+        times = len(outcome.tries) + 1
+        why = outcome.tries[-1].disturbed or "the machine was quiet"
+        display.line(f"{plant.name}: not told ({why}); again with {times} times the launches")
+        outcome = Outcome((*outcome.tries, run(plant, display, keep, times)))
+    return outcome
+
+
+def run(plant: Plant, display: Display, keep: Path | None = None, times: int = 1) -> PlantResult:
+    """Plants, measures, detects, explains, and takes the plant away. `keep`: a folder for its study, with report.
+    `times`: as many launches, and as much time, as a first try has.
+    """
     started = time.monotonic()
     why_not = plant.unavailable()
     if why_not:
         return PlantResult(plant, (), (), 0.0, why_not)
     with tempfile.TemporaryDirectory(prefix="volley-plant-") as scratch:
         place = keep / plant.slug if keep is not None else Path(scratch) / "study"
+        if times > 1 and keep is not None:
+            shutil.rmtree(place)
         try:
+            load_before = load_now() if plant.loads_the_machine else ""
             systems = _prepared(plant, display)
-            before = _study(plant, systems, Path(scratch) / "before", display) if plant.compares else None
+            before = _study(plant, systems, Path(scratch) / "before", display, times) if plant.compares else None
             with plant.surroundings():
-                folder = _study(plant, systems, place, display)
-                wanted, seen = _planned(plant, folder, before)
+                folder = _study(plant, systems, place, display, times)
+                wanted, seen = _planned(plant, folder, before, times)
                 verdicts = investigate(wanted, Silent())
+            disturbed = disturbance(launches_of(folder, before), verdicts)
+            if plant.loads_the_machine:
+                disturbed = load_before or load_now()
         except SystemUnavailable as problem:
             return PlantResult(plant, (), (), time.monotonic() - started, f"{problem.problem}: {problem.remedy}")
-    return PlantResult(plant, tuple(verdicts), seen, time.monotonic() - started)
+    return PlantResult(plant, tuple(verdicts), seen, time.monotonic() - started, disturbed=disturbed)
 
 
 def _prepared(plant: Plant, display: Display) -> list[System]:
@@ -114,11 +179,11 @@ def _prepared(plant: Plant, display: Display) -> list[System]:
     return systems
 
 
-def _study(plant: Plant, systems: Sequence[System], path: Path, display: Display) -> Path:
+def _study(plant: Plant, systems: Sequence[System], path: Path, display: Display, times: int) -> Path:
     options = Options(
-        budget_seconds=plant.seconds,
+        budget_seconds=plant.seconds * times,
         precision=0.0,
-        maximum_launches=plant.launches,
+        maximum_launches=plant.launches * times,
         sizes=list(plant.sizes) if plant.sizes is not None else None,
         ranks=list(plant.ranks) if plant.ranks is not None else None,
         pin=plant.pin,
@@ -137,9 +202,10 @@ def _study(plant: Plant, systems: Sequence[System], path: Path, display: Display
     return path
 
 
-def _planned(plant: Plant, path: Path, before: Path | None) -> tuple[Investigation, tuple[str, ...]]:
+def _planned(plant: Plant, path: Path, before: Path | None, times: int) -> tuple[Investigation, tuple[str, ...]]:
     against = str(before) if before is not None else None
-    wanted = prepare(path, None, None, None, against, 10 * SECONDS_PER_FINDING, SECONDS_PER_FINDING)
+    each = SECONDS_PER_FINDING * times
+    wanted = prepare(path, None, None, None, against, 10 * each, each)
     seen = tuple(
         f"{one.kind} {one.test} {one.variant} {one.size_from}-{one.size_to} × {one.magnitude:.2f} {one.status}"
         for group in wanted.groups

@@ -25,6 +25,7 @@ class BusyCore(Plant):
     sizes = SIZES
     seconds = 20.0
     launches = 6
+    loads_the_machine = True
 
     @contextlib.contextmanager
     def surroundings(self) -> Iterator[None]:

@@ -21,6 +21,7 @@ class CarelessPlacement(Plant):
     sizes = (8, 512, 4096, 65536)
     launches = 9
     pin = False
+    loads_the_machine = True
 
     def unavailable(self) -> str:
         """It takes two cores for one to be wrong."""

@@ -20,6 +20,7 @@ class CrowdedBarrier(Plant):
     ranks: ClassVar[tuple[int, int]] = (len(usable_cpus()), 2 * len(usable_cpus()))
     seconds = 15.0
     launches = 6
+    loads_the_machine = True
 
     def unavailable(self) -> str:
         """One core has no smaller world to compare with; very many would take very long."""

@@ -24,6 +24,7 @@ class Quota(Plant):
     sizes = SIZES
     seconds = 25.0
     launches = 6
+    loads_the_machine = True
 
     def unavailable(self) -> str:
         """Where control groups cannot be made."""

@@ -45,6 +45,11 @@ class Plant(ABC):
     loads_the_machine: ClassVar[bool] = False
     """Whether it is itself what the counters of launches take for load: then they say nothing of the machine."""
 
+    @property
+    def hosts(self) -> str:
+        """Where it is measured, as a study's options say it (hosts.choose.from_spec); '' is this machine."""
+        return ""
+
     def unavailable(self) -> str:
         """Why it cannot be planted on this machine; '' if it can."""
         return ""

@@ -187,6 +187,7 @@ def _study(plant: Plant, systems: Sequence[System], path: Path, display: Display
         sizes=list(plant.sizes) if plant.sizes is not None else None,
         ranks=list(plant.ranks) if plant.ranks is not None else None,
         pin=plant.pin,
+        hosts=plant.hosts,
         freeze_seconds=5.0,
         quick=len(plant.ranks or ()) < 2,  # a quick study measures the first world only
     )

@@ -29,7 +29,7 @@ from volley.progress import Display, display_for
 from volley.selftest.again import look_again
 from volley.selftest.plant import Plant
 from volley.selftest.planted import Outcome, choose, conclude
-from volley.selftest.recall import Result, evaluate
+from volley.selftest.recall import Result, evaluate, evaluate_measured
 from volley.systems import default_systems
 
 EPILOG = """Examples:
@@ -37,6 +37,8 @@ EPILOG = """Examples:
 [cyan]volley selftest[/]: invented curves, then every cause planted on this machine (half an hour)
 
 [cyan]volley selftest --synthetic --rounds 18 --seed 7[/]: invented curves alone
+
+[cyan]volley selftest --measured STUDY[/]: oddities planted in the noise of real launches
 
 [cyan]volley selftest --again[/]: two quick studies: is what the one says first in the other, too? (nine minutes)
 
@@ -47,6 +49,9 @@ EPILOG = """Examples:
 def selftest(
     synthetic: Annotated[bool, typer.Option("--synthetic", help="Only invented curves with planted oddities.")] = False,
     planted: Annotated[bool, typer.Option("--plants", help="Only causes planted on this machine.")] = False,
+    measured: Annotated[
+        Path | None, typer.Option(help="Only oddities planted in the noise of this study's launches.")
+    ] = None,
     only: Annotated[str | None, typer.Option(help="Only these plants, comma-separated.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A few plants that take little time.")] = False,
     keep: Annotated[
@@ -69,6 +74,13 @@ def selftest(
     """
     if again or studies:
         _again(studies, busy_core, keep, as_json)
+        return
+    if measured is not None:
+        seen = evaluate_measured(measured, seed, rounds)
+        if as_json:
+            typer.echo(json.dumps(as_dictionary(seen, []), indent=1, ensure_ascii=False))
+        else:
+            _print(seen, examples)
         return
     both = synthetic == planted and only is None
     chosen = [] if synthetic and not both else choose(only, quick)
@@ -205,7 +217,12 @@ def as_dictionary(result: Result | None, results: Sequence[Outcome]) -> dict[str
                 }
                 for kind, score in sorted(result.scores.items())
             ],
-            "clean": {"cases": result.clean, "with_findings": result.clean_with_findings},
+            "clean": {
+                "cases": result.clean,
+                "with_findings": result.clean_with_findings,
+                "with_findings_not_undecided": result.clean_with_sure_findings,
+            },
+            "excused": result.excused,
             "missed": result.missed,
         }
     if results:
@@ -250,7 +267,14 @@ def _print(result: Result, examples: bool) -> None:
         )
     console = output()
     console.print(table)
-    console.print(f"{result.clean_with_findings} of {result.clean} clean cases gave a finding.", highlight=False)
+    console.print(
+        f"{result.clean_with_findings} of {result.clean} clean cases gave a finding, "
+        f"{result.clean_with_sure_findings} one that is not UNDECIDED.",
+        highlight=False,
+    )
+    if result.excused:
+        told = ", ".join(f"{count} {kind}" for kind, count in sorted(result.excused.items()))
+        console.print(f"Not counted, since measured noise may have them of its own: {told}.", highlight=False)
     for line in result.missed if examples else ():
         console.print(f"  {line}", highlight=False, markup=False, soft_wrap=True)
 

@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from volley.detect.finding import Finding
+from volley.detect.read import read_material
 from volley.detect.registry import detect
+from volley.selftest import measured
 from volley.selftest.synthetic import Planted, cases
 
 RELATED: dict[str, tuple[str, ...]] = {
@@ -54,6 +57,10 @@ class Result:
     clean: int = 0
     """Clean cases, each a curve, a pair of curves or some streams."""
     clean_with_findings: int = 0
+    clean_with_sure_findings: int = 0
+    """With one that is not UNDECIDED."""
+    excused: dict[str, int] = field(default_factory=dict)
+    """Kind → findings that may be true though nothing was planted: measured noise has them of its own."""
     missed: list[str] = field(default_factory=list)
     """Examples, for whoever improves a detector."""
 
@@ -67,14 +74,25 @@ def evaluate(seed: int, rounds: int) -> Result:
     return judge(seed, cases(seed, rounds))
 
 
-def judge(seed: int, planted: Iterable[Planted]) -> Result:
-    """Scores what is found in each case."""
+def evaluate_measured(study: Path, seed: int, rounds: int) -> Result:
+    """The same with the noise of a study's launches (volley.selftest.measured)."""
+    return judge(seed, measured.cases(read_material(study), seed, rounds), measured.OWN)
+
+
+def judge(seed: int, planted: Iterable[Planted], own: Collection[str] = ()) -> Result:
+    """Scores what is found in each case. `own`: kinds that the noise may have of itself, counted apart."""
     result = Result(seed)
     for case in planted:
-        findings = detect(case.material, against=case.against)
+        findings = []
+        for one in detect(case.material, against=case.against):
+            if one.kind in own:
+                result.excused[one.kind] = result.excused.get(one.kind, 0) + 1
+            else:
+                findings.append(one)
         if not case.kind:
             result.clean += 1
             result.clean_with_findings += bool(findings)
+            result.clean_with_sure_findings += any(one.status != "UNDECIDED" for one in findings)
             for one in findings:
                 result.score(one.kind).wrong += 1
                 result.missed.append(f"clean: {_name(one)}")

@@ -18,6 +18,7 @@ from rich.table import Table
 from volley.cli.console import errors, output
 from volley.compare import pairwise as comparing
 from volley.compare.conditions import Difference, differences
+from volley.compare.overall import FEWEST_LAUNCHES, Overall, overall
 from volley.compare.partners import partners
 from volley.data.analyse import launch_values
 from volley.data.store import StudyFolder, reading, tests_of
@@ -73,7 +74,8 @@ def compare(
     """Say FASTER, SLOWER, SAME (within the margin) or UNDECIDED, per test and band of sizes.
 
     The launch is the unit: p-values come from the exact rank-sum distribution of launch values, corrected
-    for all comparisons made together (Holm). Ratios are times: 0.80 means a fifth less time.
+    for all comparisons made together (Holm). Ratios are times: 0.80 means a fifth less time. The last lines say the
+    same of all tests together: the geometric mean over tests, with its interval.
     """
     if not 0 <= margin < 1:
         raise UsageError(f"--margin {margin} is no share", "write for example --margin 0.05 for 5 %")
@@ -90,10 +92,12 @@ def compare(
         contests = _within(study, first, baseline, systems)
         title = f"against {baseline}"
     verdicts = comparing.compare(contests, margin, per_size)
+    pooled = overall(contests, margin, int(folder.facts.environment.get("cores", 0)))
     if as_json:
-        typer.echo(json.dumps(_as_dictionary(verdicts, different), indent=1))
+        typer.echo(json.dumps(_as_dictionary(verdicts, pooled, different), indent=1))
     else:
         _print(verdicts, title, margin)
+        _print_overall(pooled)
     if fail_on_slower:
         _gate(verdicts)
 
@@ -183,8 +187,11 @@ def _say(
         )
 
 
-def _as_dictionary(verdicts: Sequence[comparing.Comparison], different: Sequence[Difference]) -> dict[str, object]:
+def _as_dictionary(
+    verdicts: Sequence[comparing.Comparison], pooled: Sequence[Overall], different: Sequence[Difference]
+) -> dict[str, object]:
     return {
+        "overall": [asdict(one) for one in pooled],
         "verdicts": [_finite(asdict(one)) for one in verdicts],
         "launches_needed": max((one.launches_needed for one in verdicts), default=0),
         "differences": [asdict(one) for one in different],
@@ -229,6 +236,20 @@ def _print(verdicts: list[comparing.Comparison], title: str, margin: float) -> N
     notes = sorted({one.note for one in verdicts if one.note})
     for note in notes[:1]:
         console.print(f"UNDECIDED: {note}. More launches: volley study --resume --budget …", highlight=False)
+
+
+def _print_overall(pooled: Sequence[Overall]) -> None:
+    """A sentence for each system: what a person wants to know last is read last."""
+    console = output()
+    for one in pooled:
+        words = escape(one.words()).replace(f": {one.verdict}.", f": [{COLOURS[one.verdict]}]{one.verdict}[/].")
+        console.print(words, highlight=False, soft_wrap=True)
+        if one.left_out:
+            console.print(
+                f"  without {', '.join(one.left_out)}: fewer than {FEWEST_LAUNCHES} launches on one side",
+                highlight=False,
+                soft_wrap=True,
+            )
 
 
 def register(app: typer.Typer) -> None:

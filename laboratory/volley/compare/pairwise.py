@@ -211,7 +211,7 @@ def compare(contests: Sequence[Contest], margin: float, per_size: bool = False) 
     verdicts = []
     for (contest, pair), p in zip(pairs, corrected, strict=True):
         shift, low, high, coverage = shift_interval(pair.a, pair.b)
-        verdict = _decide(low, high, coverage, p, margin)
+        verdict = decide(low, high, coverage, p, margin)
         have, needed = min(len(pair.a), len(pair.b)), launches_needed(len(pairs), len(pair.a), len(pair.b))
         lacking = verdict == "UNDECIDED" and have < needed
         verdicts.append(
@@ -245,7 +245,8 @@ def _p_value(pair: _Pair) -> float:
     return float(mannwhitneyu(pair.a, pair.b, alternative="two-sided", method=method).pvalue)
 
 
-def _decide(low: float, high: float, coverage: float, p: float, margin: float) -> str:
+def decide(low: float, high: float, coverage: float, p: float, margin: float) -> str:
+    """FASTER, SLOWER, SAME or UNDECIDED, of an interval of log ratios."""
     inside = math.log1p(-margin) <= low and high <= math.log1p(margin)
     if inside and coverage >= 1 - SIGNIFICANCE:
         return "SAME"

@@ -138,13 +138,13 @@ def _groups(values: pl.DataFrame, tests: Mapping[str, Test], cores: int, left_ou
         ):
             for band, low, high in BANDS:
                 inside = chosen.filter((pl.col("size") >= low) & (pl.col("size") <= high))
-                strata = _strata(inside)
-                if strata:
+                values_of = strata(inside)
+                if values_of:
                     sized = inside["size"].max() != 0
-                    yield _Group(words + suffix, band if sized else "", strata)
+                    yield _Group(words + suffix, band if sized else "", values_of)
 
 
-def _strata(table: pl.DataFrame) -> dict[Stratum, dict[str, list[float]]]:
+def strata(table: pl.DataFrame) -> dict[Stratum, dict[str, list[float]]]:
     """Per test, each system's launches: mean log time over the sizes that all launches of all systems share."""
     found: dict[Stratum, dict[str, list[float]]] = {}
     for key, rows in table.group_by(["test", "variant", "ranks"], maintain_order=True):

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import polars as pl
 
-from volley.compare.together import Answer, answers
+from volley.compare.overall import Champion, champion
+from volley.compare.together import QUESTIONS, Answer, answers
 from volley.data.states import states_of
 from volley.data.store import StudyFolder
 from volley.detect import detect, read_material
@@ -21,6 +22,8 @@ from volley.report.style import MACHINE
 from volley.units import format_ratio
 
 MOST_PERHAPS = 3
+MARGIN = 0.02
+"""Differences up to this share are none to a user (as in `volley compare`)."""
 MOST_NAMED = 2
 """Systems in one cell of the table of answers."""
 
@@ -74,6 +77,8 @@ class FirstScreen:
 def first_screen(folder: StudyFolder, data: ReportData) -> FirstScreen:
     """Of a study whose samples are analysed."""
     rows = [answer_row(one) for one in _answers(data)]
+    if (whole := _whole(data)) is not None and len(rows) > 1:
+        rows.insert(0, whole)
     ranked = ranked_findings(folder.path, data)
     decided = [one for one in ranked if one.decided]
     others = [*decided[FIRST:], *(one for one in ranked if not one.decided)]
@@ -104,10 +109,37 @@ def doubts(folder: StudyFolder) -> set[tuple[str, str, int]]:
 
 
 def _answers(data: ReportData) -> list[Answer]:
+    return answers(_like_values(data), data.tests, int(data.study.environment.get("cores", 0)), (MACHINE,))
+
+
+def _like_values(data: ReportData) -> pl.DataFrame:
     """From launches of one state of the machine alone."""
     unusual = states_of(data.study.launches).unusual
-    values = data.values.filter(~pl.col("launch").is_in(sorted(unusual))) if unusual else data.values
-    return answers(values, data.tests, int(data.study.environment.get("cores", 0)), (MACHINE,))
+    return data.values.filter(~pl.col("launch").is_in(sorted(unusual))) if unusual else data.values
+
+
+def _whole(data: ReportData) -> AnswerRow | None:
+    """Which system is fastest over all tests together; None where there is one test alone, or nothing compares."""
+    names = [name for name, test in data.tests.items() if test.pattern in QUESTIONS and test.ranked and test.needs_mpi]
+    values = _like_values(data).filter(pl.col("test").cast(pl.String).is_in(names))
+    found = champion(values, int(data.study.environment.get("cores", 0)), (MACHINE,), MARGIN)
+    return whole_row(found) if found is not None else None
+
+
+def whole_row(found: Champion) -> AnswerRow | None:
+    """In words; None of one test, of which the other rows tell more."""
+    nearest = min(found.rivals, key=lambda one: one.ratio)
+    if len(nearest.tests) < 2:
+        return None
+    interval = f"(95 % interval {_factor(nearest.low)} to {_factor(nearest.high)})"
+    ahead = f"{nearest.system} takes {_factor(nearest.ratio)} times as long {interval}"
+    tests = f"{len(nearest.tests)} tests, {nearest.launches} launches each"
+    question = "all tests together (geometric mean)"
+    if not found.level:
+        return AnswerRow(question, found.leader, ahead, f"sure ({tests})", True)
+    return AnswerRow(
+        question, f"perhaps {found.leader}", ahead, f"UNDECIDED against {_named(found.level)}: {tests}", False
+    )
 
 
 def ranked_findings(path: Path, data: ReportData) -> list[Ranked]:

@@ -18,10 +18,10 @@ from volley.errors import UsageError
 from volley.hosts.base import ANSWER_LIMIT_SECONDS, Hosts
 from volley.machine import processes
 from volley.machine.processes import Command
+from volley.systems.flavours.slurm import NEEDED
 
 STEP = ("srun", "--overlap", "--nodes=1", "--ntasks=1", "--cpu-bind=none", "--mpi=none", "--unbuffered")
 """One task beside whatever else runs in the allocation, free to use all its cores."""
-NEEDED = ("SLURM_JOB_ID", "SLURM_CONF", "SLURM_CLUSTER_NAME")
 FORGET = "unset $(env | sed -n 's/^\\(SLURM_[A-Za-z0-9_]*\\|PMI[A-Za-z0-9_]*\\)=.*/\\1/p')"
 
 SKIP_OPTIONS = """

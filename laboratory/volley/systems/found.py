@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
@@ -14,6 +15,7 @@ from volley.machine.environment import clean_environment
 from volley.machine.processes import Command
 from volley.progress import Note
 from volley.systems import flavours
+from volley.systems.flavours.slurm import Srun
 from volley.systems.machine import require_c_compiler
 from volley.systems.mpiexec import MpiexecSystem
 
@@ -27,8 +29,9 @@ class FoundSystem(MpiexecSystem):
         flavours.AS_IT_COMES: "what that MPI chooses itself",
         "shm": "shared memory, where we know how to tell that MPI",
         "tcp": "TCP through the loopback interface, where we know how to tell that MPI",
+        **Srun.transports,
     }
-    network_transports: ClassVar[Sequence[str]] = ("tcp",)
+    network_transports: ClassVar[Sequence[str]] = ("tcp", *Srun.network_transports)
     default_transports: ClassVar[Sequence[str]] = (flavours.AS_IT_COMES,)
     by_default = False
     keep_loader = True  # such an MPI may need what the user's modules have set
@@ -46,15 +49,17 @@ class FoundSystem(MpiexecSystem):
     def prepare(self, note: Note) -> None:
         """Looks for mpicc and mpiexec and asks whose they are."""
         require_c_compiler()
-        for tool in ("mpicc", "mpiexec"):
+        by_srun = self.transport in Srun.transports
+        for tool in ("mpicc",) if by_srun else ("mpicc", "mpiexec"):
             path = self.where / "bin" / tool
             if not os.access(path, os.X_OK):
-                raise SystemUnavailable(
-                    f"{self.name}: there is no program {path}",
-                    f"give the folder whose bin has mpicc and mpiexec: NAME=PREFIX, not {self.where}",
-                )
+                raise SystemUnavailable(f"{self.name}: there is no program {path}", self._where_to_look(tool))
             if path.resolve().name.endswith(".lam"):
                 raise self._is_lam(path)
+        if by_srun:
+            srun = Srun()
+            self.flavour, self._version = srun, srun.require(self.name)
+            return
         mpiexec = self.where / "bin" / "mpiexec"
         self.flavour, found = flavours.identify(self._ask_version(mpiexec))
         if self.flavour is flavours.UNKNOWN and (mpiexec.resolve().parent / "lamboot").exists():
@@ -70,6 +75,11 @@ class FoundSystem(MpiexecSystem):
                 f"{self.name}: no way is known to make this mpiexec ({self.flavour.name}) use {self.transport}",
                 f"take what it chooses itself: {flavours.AS_IT_COMES}",
             )
+
+    def _where_to_look(self, tool: str) -> str:
+        if tool == "mpiexec" and shutil.which("srun"):
+            return f"if Slurm's srun starts its ranks, name it so, in an allocation: NAME={self.where}:srun"
+        return f"give the folder whose bin has mpicc and mpiexec: NAME=PREFIX, not {self.where}"
 
     def _is_lam(self, path: Path) -> SystemUnavailable:
         return SystemUnavailable(
@@ -91,5 +101,7 @@ class FoundSystem(MpiexecSystem):
 
     def describe(self) -> dict[str, str]:
         """Adds where its mpiexec really is."""
+        if isinstance(self.flavour, Srun):
+            return super().describe()
         mpiexec = self.where / "bin" / "mpiexec"
         return {**super().describe(), "mpiexec": str(mpiexec.resolve())}

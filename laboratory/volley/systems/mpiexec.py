@@ -121,6 +121,6 @@ class MpiexecSystem(System):
         return {
             **super().describe(),
             "flavour": self.flavour.name,
-            "launcher": " ".join(["mpiexec", *words]),
+            "launcher": " ".join([self.flavour.launcher, *words]),
             "variables": " ".join(f"{name}={value}" for name, value in variables.items()),
         }

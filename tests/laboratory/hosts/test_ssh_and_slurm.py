@@ -195,6 +195,32 @@ def start_slurm(hosts: emulated.Cluster, tmp_path: Path) -> str:
     return slurm
 
 
+def check_mpi_without_mpiexec(hosts: emulated.Cluster, slurm: str, tmp_path: Path) -> None:
+    """srun starts its ranks on the node of the allocation, and over two; outside it is said what is missing."""
+    mpiexec, _ = built("hosts/hello.cpp", tmp_path)
+    site = tmp_path / "site"
+    (site / "bin").mkdir(parents=True)
+    (site / "bin" / "mpicc").symlink_to(mpiexec.parent / "mpicc")  # a compiler wrapper, and no mpiexec
+    program = f"{shlex.quote(sys.executable)} -c 'from volley.cli import main; main()'"
+    words = (
+        f"--systems site={site}:srun@SLURM_MPI_TYPE=pmi2 --tests pingpong --sizes 8,4Ki --repetitions 10 --launches 1"
+    )
+    begin = f"{slurm} salloc --quiet --nodes=2 --immediate=20"
+    for where, count in (("", 1), ("--hosts slurm --interface eth0", 2)):
+        out = tmp_path / f"study{count}"
+        ended = on(hosts, "n1", f"{begin} {program} study {words} {where} --out {out}", 120)
+        assert ended.returncode == 0, ended.stdout[-2000:] + ended.stderr[-2000:]
+        (launch,) = json.loads((out / "study.json").read_text())["launches"]
+        assert (launch["status"], launch["operations"] > 0) == ("measured", True), launch["reason"]
+        sent = sum(host["counters"].get("net.eth0.tx_bytes", 0) for host in launch["hosts"])
+        assert (sent > 10 * 4096) == (count == 2), "messages go over the network where the nodes are two"
+    ended = on(hosts, "n1", f"{program} study {words} --out {tmp_path}/none", 60)
+    assert ended.returncode == 1
+    said = " ".join((ended.stdout + ended.stderr).split())
+    assert "SLURM_JOB_ID is not set" in said
+    assert "salloc" in said
+
+
 def test_a_study_over_ssh_itself(hosts: emulated.Cluster, tmp_path: Path) -> None:
     ssh = start_ssh(hosts, tmp_path)
     facts = study_on_n1(hosts, f"VOLLEY_SSH='{ssh}'", "--hosts n1,n2 --interface eth0", tmp_path / "study")
@@ -205,6 +231,7 @@ def test_a_study_in_an_allocation_of_slurm_itself(hosts: emulated.Cluster, tmp_p
     slurm = start_slurm(hosts, tmp_path)
     begin = f"{slurm} salloc --quiet --nodes=2 --immediate=20"
     check(study_on_n1(hosts, begin, "--hosts slurm --interface eth0", tmp_path / "study"), "slurm")
+    check_mpi_without_mpiexec(hosts, slurm, tmp_path)
 
 
 def test_a_job_of_volley_over_ssh_itself(hosts: emulated.Cluster, tmp_path: Path) -> None:

@@ -44,6 +44,7 @@ class Flavour(ABC):
     """One kind of mpiexec."""
 
     name: ClassVar[str]
+    launcher: ClassVar[str] = "mpiexec"
     transports: ClassVar[Mapping[str, str]]
     traits: ClassVar[Traits] = Traits()
     said: ClassVar[tuple[str, ...]] = ()

@@ -42,6 +42,10 @@ STATUSES = {
 """What can become of a launch."""
 
 
+LOST_HOST = "host left out"
+"""Name of the warning that a host does not answer, does not fit, or was lost while a study went on."""
+
+
 @dataclass(frozen=True)
 class Warning:
     """Something about the machine that could spoil a comparison, seen before or while measuring."""

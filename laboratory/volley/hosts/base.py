@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
-from volley.data.results import Launch, Warning
+from volley.data.results import LOST_HOST, Launch, Warning
 from volley.errors import VolleyError
 from volley.hosts.observer import HostClock, HostLost, Observer, compile_observer
 from volley.machine import facts as machine_facts
@@ -48,6 +48,10 @@ echo "cpu $(sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo | head -1)"
 echo "memory_kib $(sed -n 's/^MemTotal:[[:space:]]*\\([0-9]*\\).*/\\1/p' /proc/meminfo)"
 echo "congestion_control $(cat /proc/sys/net/ipv4/tcp_congestion_control 2>/dev/null)"
 """
+
+
+NO_CARRIER = ("down", "lowerlayerdown", "notpresent")
+"""What sysfs says of an interface by which nothing comes (operstate; Documentation/ABI/testing/sysfs-class-net)."""
 
 
 @dataclass
@@ -259,8 +263,22 @@ class Hosts(ABC):
         """After a launch that did not end well: hosts that no longer answer are left out, and named in sentences."""
         before = set(self.lost)
         self._ask(lambda observer: observer.clock())
+        self._without_network()
         self.end_strays()
         return [self.lost[host] for host in self.lost if host not in before]
+
+    def _without_network(self) -> None:
+        """Leaves out hosts that answer by another way than the one their ranks use, which is down."""
+        if not self.interface:
+            return
+        line = f"cat /sys/class/net/{shlex.quote(self.interface)}/operstate 2>/dev/null || true"
+        for host, said in self._each(list(self.names), lambda host: self._answer(host, line)).items():
+            if said.strip() in NO_CARRIER:
+                self._leave_out(
+                    host,
+                    f"host {host} has lost its network: its interface {self.interface} is {said.strip()}",
+                    f"look at it: {shlex.join(self.start(host, f'ip link show {self.interface}'))}",
+                )
 
     def end_strays(self) -> None:
         """Ends what launches have left on hosts. Where their processes are seen from here, that is done already."""
@@ -363,7 +381,7 @@ class Hosts(ABC):
             self.names.remove(host)
         if host not in self.lost:
             self.lost[host] = why
-            self.warnings.append(Warning("host left out", why, remedy or self.remedy(host)))
+            self.warnings.append(Warning(LOST_HOST, why, remedy or self.remedy(host)))
         if host in self._observers:
             self._observers.pop(host).close()
 

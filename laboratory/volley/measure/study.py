@@ -420,6 +420,8 @@ def conduct(
             ready = reaching(ready, facts, hosts, display)
             folder.facts.environment |= hosts.environment()
             add_warnings(folder.facts, hosts)
+            for warning in hosts.warnings:
+                display.line(f"[yellow]{escape(warning.name)}[/]: {escape(warning.what)} ({escape(warning.remedy)})")
             folder.facts.systems = facts
             folder.facts.options["requested_systems"] = [
                 *(system.pinned_request for system in ready),

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from volley.data.results import Study
+from volley.data.results import LOST_HOST, Study
 from volley.data.states import states_of
 from volley.detect.certainty import together
 from volley.detect.finding import Finding
@@ -184,6 +184,16 @@ class Ranking:
                     "start as many ranks as there are cores; to see how an MPI waits, compare these curves alone",
                 )
             )
+        lost = [one for one in self.study.warnings if one.name == LOST_HOST] if self.study else []
+        if lost:
+            found.append(
+                (
+                    "Hosts were lost while it was measured",
+                    lambda one: one.kind in BROKEN and any(it.what in str(one.evidence.get("says", "")) for it in lost),
+                    "; ".join(one.what[:1].upper() + one.what[1:] for one in lost) + ".",
+                    "; ".join(dict.fromkeys(one.remedy for one in lost if one.remedy)),
+                )
+            )
         for load in loads(self.material.launches, cores):
             found.append((load.title, passing, load.says, load.advice))
         return found
@@ -191,11 +201,9 @@ class Ranking:
     def _machine(self, title: str, members: Sequence[Finding], says: str, advice: str) -> Ranked:
         systems = sorted({one.system for one in members})
         tests = sorted({one.test for one in members})
+        counted = f"{len(members)} findings, which are not told one by one" if len(members) > 1 else "one finding"
         touches = (
-            f"It touches {_listed(systems, 'systems')} in {_listed(tests, 'tests')}: {len(members)} findings, which "
-            "are not told one by one."
-            if members
-            else ""
+            f"It touches {_listed(systems, 'systems')} in {_listed(tests, 'tests')}: {counted}." if members else ""
         )
         said = tuple(part for part in (says, touches) if part)
         return Ranked(title, SEEN, self._cost(members), tuple(members), said, advice, about_machine=True)

@@ -145,6 +145,7 @@ def test_hosts_that_do_not_answer_are_named_and_the_others_measured(cluster: emu
     assert ended.returncode == 0, ended.stderr
     (warning,) = (one for one in facts_of(out)["warnings"] if one["name"] == "host left out")
     assert "nowhere" in warning["what"]
+    assert "host left out: host nowhere" in ended.stdout, "whoever waits is told at once"
     assert "nowhere" in warning["remedy"]
     assert {launch["ranks"] for launch in measured(out)} == {2}
     alone = through_agent(cluster, "--hosts", "n1,nowhere", *SMALL, *SHORT, "--out", tmp_path / "alone")
@@ -196,6 +197,23 @@ def test_a_host_that_is_lost_in_a_launch_is_named_and_the_study_goes_on(tmp_path
     facts = facts_of(out)
     assert any("host n3 does not answer any more" in launch["reason"] for launch in facts["launches"])
     assert any(one["name"] == "host left out" and "n3" in one["what"] for one in facts["warnings"])
+    assert {launch["test"] for launch in measured(out)} >= {"pingpong"}
+
+
+def test_a_host_whose_network_is_down_is_named_though_it_answers(cluster: emulated.Cluster, tmp_path: Path) -> None:
+    """As where hosts are reached by another network than the one their ranks use."""
+    out, agent = tmp_path / "study", str(cluster.agent)
+    subprocess.run([agent, "n3", "ip link set eth0 down"], check=True)
+    try:
+        words = ["--systems", "mpich", "--tests", "pingpong,alltoall", *SHORT, "--launches", "1", "--out", str(out)]
+        ended = volley("study", "--cluster", cluster.name, *words)
+    finally:
+        subprocess.run([agent, "n3", "ip link set eth0 up"], check=True)
+    assert ended.returncode == 0, ended.stderr
+    assert "host n3 has lost its network: its interface eth0 is down" in ended.stdout
+    assert "Hosts were lost while it was measured" in ended.stdout  # and the MPI is not blamed
+    (warning,) = (one for one in facts_of(out)["warnings"] if one["name"] == "host left out")
+    assert "ip link show eth0" in warning["remedy"]
     assert {launch["test"] for launch in measured(out)} >= {"pingpong"}
 
 

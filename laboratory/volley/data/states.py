@@ -9,7 +9,7 @@ still, and all launches are alike.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 
 import numpy as np
@@ -122,6 +122,16 @@ class States:
     def unusual(self) -> frozenset[int]:
         """Numbers of all launches in another state, or in which it changed."""
         return frozenset().union(*self.groups[1:], self.changed)
+
+    def mixed(self, numbers: Collection[int]) -> bool:
+        """Whether these launches were made in more than one state, or it changed within one of them."""
+        among = set(numbers)
+        return bool(self.changed & among) or sum(bool(group & among) for group in self.groups) > 1
+
+    def apart(self, number: int, numbers: Collection[int]) -> bool:
+        """Whether a launch was made in another state than most of these, or it changed within it."""
+        usual = max(self.groups, key=lambda group: len(group & set(numbers)), default=frozenset())
+        return number in self.changed or number not in usual
 
     def unlike(self, launches: Iterable[Launch]) -> set[int]:
         """Launches to be left out, so that those that stay are of one state: of each cell those outside the most

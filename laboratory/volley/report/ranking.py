@@ -148,14 +148,16 @@ class Ranking:
         if not self.states.moved and not voided:
             return None
         moved = [one for one in self.material.launches if one.number in self.states.unusual]
-        cells = {(one.system, one.test, one.ranks) for one in moved}
-        mine = [one for one in findings if timely(one.kind) >= TIMELY and (one.system, one.test, one.ranks) in cells]
+        mine = [one for one in findings if timely(one.kind) >= TIMELY and self._by_state(one)]
         words = self.states.words() or "it changed within launches"
         said = [f"{words[:1].upper()}{words[1:]}."]
         if voided:
             said.append(f"{voided} launches in which it changed were void and were run again.")
         if unlike:
             said.append(f"{len(unlike)} launches in another state than most are left out of curves and verdicts.")
+        if moved:
+            touched = [sorted({getattr(one, name) for one in moved}) for name in ("system", "test")]
+            said.append(f"They were of {_listed(touched[0], 'systems')} in {_listed(touched[1], 'tests')}.")
         one = self._machine(
             "The machine changed its state while it was measured",
             mine,
@@ -165,6 +167,14 @@ class Ranking:
         )
         lost = len(unlike) / max(sum(bool(launch.operations) for launch in self.material.launches), 1)
         return [it for it in findings if it not in mine], replace(one, cost=max(one.cost, lost / 2))
+
+    def _by_state(self, one: Finding) -> bool:
+        """Whether the probe explains it: its own launches were of several states. Of like launches it does not."""
+        curve = self.curves.get(curve_key(one))
+        if curve is None or not self.states.mixed(curve.launches):
+            return False
+        furthest = one.evidence.get("furthest_launch")
+        return furthest not in curve.launches or self.states.apart(int(furthest), curve.launches)
 
     def _conditions(self) -> list[tuple[str, Callable[[Finding], bool], str, str]]:
         """Title, which findings it explains, what was seen, and what to do: of everything that holds here."""

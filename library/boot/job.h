@@ -37,7 +37,7 @@ constexpr std::uint64_t whole_lines(std::uint64_t bytes) {
     return (bytes + cache_line - 1) / cache_line * cache_line;
 }
 
-inline constexpr std::uint64_t arena_magic = 0x59454c4c4f56'0b; ///< "VOLLEY", layout 11
+inline constexpr std::uint64_t arena_magic = 0x59454c4c4f56'0c; ///< "VOLLEY", layout 12
 inline constexpr std::size_t description_bytes = 64;
 inline constexpr std::size_t secret_bytes = 32;
 
@@ -54,6 +54,9 @@ enum class Placement : std::uint32_t {
 enum class Transport : std::uint32_t {
     shm = 0, ///< memory they share
     tcp = 1, ///< TCP connections; messages of a rank to itself still go through memory
+    /// The same, through a relay on each host (launch/hosts/relay.h). In the table of processes (transport/process.h)
+    /// this is tcp: it only makes a difference where to connect.
+    daemon = 2,
 };
 
 /// The stages of a rank's life, as others and the launcher see it. A rank only moves forward.
@@ -153,6 +156,9 @@ struct alignas(cache_line) NodeRecord {
     char host[host_name_bytes]; ///< as the user has named it; empty if all ranks are on one host
     NetworkAddress address;     ///< where its ranks take TCP connections
     std::uint32_t ranks;        ///< of the job, that are on this node
+    /// Where its relay takes connections, at the same address; 0: ranks connect to each other. Written before ranks
+    /// start.
+    std::atomic<std::uint32_t> relay_port;
     /// Offset of the NodeShared (transport/node_shared.h) of a node whose ranks have this arena; 0 until the first of
     /// them has made it.
     alignas(cache_line) std::atomic<std::uint64_t> shared;

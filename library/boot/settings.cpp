@@ -34,14 +34,19 @@ std::optional<Number> read_number(const char *name, const char *what, Number lea
     return value;
 }
 
+const char *name_of(Transport transport) {
+    return transport == Transport::shm ? "shm" : transport == Transport::tcp ? "tcp" : "daemon";
+}
+
 std::optional<Transport> read_transport() {
     const char *text = std::getenv("VOLLEY_TRANSPORT");
     const std::string_view name = text != nullptr ? text : "";
     if (name.empty() || name == "auto") return {};
     if (name == "shm") return Transport::shm;
     if (name == "tcp") return Transport::tcp;
+    if (name == "daemon") return Transport::daemon;
     throw Error(std::string("environment variable VOLLEY_TRANSPORT is '") + text +
-                "': it must be auto, shm or tcp, or not be set");
+                "': it must be auto, shm, tcp or daemon, or not be set");
 }
 
 std::vector<NamedRanks> read_process_sets() {
@@ -131,10 +136,10 @@ constexpr SettingText setting_texts[] = {
     {"VOLLEY_REFUSE", "for tests: which block of common memory a rank does not get",
      [](const Settings &settings, bool) { return std::to_string(settings.refused_allocation); }},
     {"VOLLEY_TRANSPORT",
-     "what carries messages between ranks: shm, memory they share; tcp, TCP connections on this host; auto, what is "
-     "fastest",
+     "what carries messages between ranks: shm, memory they share; tcp, TCP connections; daemon, a process beside the "
+     "ranks of each host; auto, what is fastest",
      [](const Settings &settings, bool) -> std::string {
-         return !settings.transport ? "auto" : *settings.transport == Transport::tcp ? "tcp" : "shm";
+         return settings.transport ? name_of(*settings.transport) : "auto";
      }},
 };
 

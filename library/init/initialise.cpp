@@ -90,7 +90,9 @@ void join() {
     open_memory();
     check_transport();
     node.shared = find_shared(*place.arena);
-    node.wait_policy = WaitPolicy::for_job(place.arena->ranks_here, place.arena->cpus);
+    // A relay is waited for as a rank is.
+    const std::uint32_t relays = node_records(place.arena)[node.number()].relay_port != 0 ? 1 : 0;
+    node.wait_policy = WaitPolicy::for_job(place.arena->ranks_here + relays, place.arena->cpus);
     node.fences = prepare_fences();
     messages.prepare();
     if (processes.uses(Transport::tcp)) tcp.open(std::move(place.listener));

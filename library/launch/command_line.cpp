@@ -75,8 +75,8 @@ Binding read_binding(const std::string &text) {
 }
 
 std::string read_transport(const std::string &text) {
-    if (text == "auto" || text == "shm" || text == "tcp") return text;
-    refuse("option --transport has the value '" + text + "': it is auto, shm or tcp");
+    if (text == "auto" || text == "shm" || text == "tcp" || text == "daemon") return text;
+    refuse("option --transport has the value '" + text + "': it is auto, shm, tcp or daemon");
 }
 
 /// What Open MPI maps ranks by within a host; processors are shared out by --bind here.
@@ -199,7 +199,8 @@ void read_options(Reader &reader, CommandLine &line, Application &application, b
                      Reader &from) { line.binding = read_binding(from.value(typed, "core or none")); }},
         {"transport",
          [&](const std::string &typed, Reader &from) {
-             line.environment.emplace_back("VOLLEY_TRANSPORT", read_transport(from.value(typed, "auto, shm or tcp")));
+             line.environment.emplace_back("VOLLEY_TRANSPORT",
+                                           read_transport(from.value(typed, "auto, shm, tcp or daemon")));
          }},
         {"hosts", hosts},
         {"host", hosts},
@@ -341,8 +342,9 @@ For the whole job:
                       auto: shared where the program can be (the default)
   --bind core|none    core: each rank runs on its share of the cores, alone there; none: where the system
                       likes; without this option, core if there are as many processors as ranks
-  --transport NAME    what carries messages between ranks: shm, memory they share; tcp, TCP connections on this
-                      machine; auto: what is fastest (the default)
+  --transport NAME    what carries messages between ranks: shm, memory they share; tcp, TCP connections, also on
+                      one host; daemon: a process beside the ranks of each host, so that messages move while
+                      programs compute; auto: what is fastest (the default)
   --hosts A:4,B:4     run on these hosts, so many ranks on each (1); --host is the same
   --hostfile FILE     the same from a file, one host a line, as Open MPI, MPICH and LAM have it; also -f, -machinefile
   C, N, n0-3,5, c0-3  before PROGRAM: a rank for each slot, host, these hosts, these slots, of the list or of the node

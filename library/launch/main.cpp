@@ -7,12 +7,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "boot/arena.h"
 #include "boot/error.h"
 #include "boot/settings.h"
+#include "boot/sockets.h"
 #include "launch/check.h"
 #include "launch/command_line.h"
 #include "launch/familiar_options.h"
@@ -20,6 +22,7 @@
 #include "launch/hosts/boot_commands.h"
 #include "launch/hosts/coordinator.h"
 #include "launch/hosts/node_daemon.h"
+#include "launch/hosts/relay_process.h"
 #include "launch/hosts/resident_daemon.h"
 #include "launch/plan.h"
 #include "launch/run.h"
@@ -50,15 +53,27 @@ std::vector<std::string> options_for_further_jobs(const CommandLine &line) {
     return options;
 }
 
+/// Where the relay of this host, on which all ranks are, takes connections.
+Descriptor listen_for_messages(const Arena &arena) {
+    std::uint16_t port = 0;
+    Descriptor listener = listen_at(loopback_address(), port);
+    for (std::uint32_t node = 0; node < arena.head()->nodes; node++)
+        arena.node(static_cast<int>(node)).relay_port = port;
+    return listener;
+}
+
 int run(Plan plan, const CommandLine &line) {
     const rlimit open_files = raise_open_files();
     Arena arena(plan.layout);
     Input input;
     Output output(plan.here, plan.ranks(), line.label);
     const Signals signals;
+    std::optional<RelayProcess> relay;
+    if (arena.head()->transport == Transport::daemon) relay.emplace(arena, listen_for_messages(arena));
     FurtherJobs further(arena, signals, options_for_further_jobs(line));
     plan.launcher_socket = further.socket();
-    return run_ranks(plan, arena, signals, open_files, input, output, {.further = &further, .listeners = {}});
+    return run_ranks(plan, arena, signals, open_files, input, output,
+                     {.further = &further, .relay = relay ? &*relay : nullptr, .listeners = {}});
 }
 
 } // namespace

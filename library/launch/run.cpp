@@ -49,6 +49,7 @@ int run_ranks(const Plan &plan, Arena &arena, const Signals &signals, const rlim
     if (connection.channel != nullptr)
         supervisor.obey(*connection.channel, connection.beats, std::move(connection.silence));
     supervisor.carry(connection.further);
+    supervisor.carry(connection.relay);
     if (plan.timeout_seconds > 0) supervisor.end_after(std::chrono::seconds(plan.timeout_seconds));
     return supervisor.run();
 }

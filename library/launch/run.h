@@ -9,6 +9,7 @@
 #include "boot/arena.h"
 #include "launch/further_jobs.h"
 #include "launch/hosts/channel.h"
+#include "launch/hosts/relay_process.h"
 #include "launch/hosts/silence.h"
 #include "launch/input.h"
 #include "launch/output.h"
@@ -27,6 +28,7 @@ struct NodeConnection {
     bool beats = false;             ///< mpiexec says now and then that it is there
     Silence silence = {};           ///< of mpiexec, when it does not
     FurtherJobs *further = nullptr; ///< that ranks ask for; nullptr: they cannot
+    RelayProcess *relay = nullptr;  ///< of messages; nullptr: ranks send them straight to each other
     std::vector<int> listeners;     ///< by rank: the socket where it takes connections, or -1; empty: none has one
 };
 

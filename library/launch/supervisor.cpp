@@ -65,7 +65,7 @@ void Supervisor::check_time() {
 }
 
 int Supervisor::run() {
-    while (any_running() || (further_ != nullptr && further_->any_running())) {
+    while (any_running() || (further_ != nullptr && further_->any_running()) || is_relaying()) {
         wait();
         take_signals();
         if (channel_ != nullptr) take_orders();
@@ -91,8 +91,10 @@ void Supervisor::wait() {
     if (channel_ != nullptr) channel_->watch(watched_);
     if (beats_) silence_.watch(watched_);
     if (further_ != nullptr) further_->watch(watched_);
+    if (relay_ != nullptr) relay_->watch(watched_);
     poll(watched_.data(), watched_.size(), timeout_ms());
     if (further_ != nullptr) further_->advance();
+    if (relay_ != nullptr) take_notes();
     input_.advance();
     output_.advance(watched_);
 }
@@ -203,6 +205,8 @@ void Supervisor::reap() {
             rank_ended(*rank, wait_status);
         else if (further_ != nullptr && further_->ended(process))
             note_status(shell_status(wait_status));
+        else if (relay_ != nullptr && relay_->ended(process))
+            relay_ended(wait_status);
         // Otherwise an orphan of a rank.
     }
 }
@@ -216,6 +220,33 @@ void Supervisor::host_ended(pid_t host, int wait_status) {
               signal_name(WTERMSIG(wait_status)) + ")";
     if (!ending_) end_job(0, static_cast<int>(ExitStatus::failure), why);
     signal_all(SIGKILL);
+}
+
+/// Without it what is under way is lost.
+void Supervisor::relay_ended(int wait_status) {
+    take_notes();
+    if (ending_ || (shell_status(wait_status) == 0 && relay_->is_told_to_end())) return;
+    std::string why = relay_->reason();
+    if (WIFSIGNALED(wait_status))
+        why = "the process that carries messages" + (plan_.hosts.empty() ? "" : " on " + plan_.host()) +
+              " was ended by signal " + std::to_string(WTERMSIG(wait_status)) + " (" +
+              signal_name(WTERMSIG(wait_status)) + ")";
+    end_job(0, static_cast<int>(ExitStatus::failure), asked_to_end_.empty() ? why + "; the job ends" : "");
+}
+
+void Supervisor::take_notes() {
+    while (const auto note = relay_->take_note()) output_.message(*note);
+}
+
+/// Once all ranks have ended: whether what they have sent is still on its way. Its end, of which SIGCHLD tells, is
+/// waited for.
+bool Supervisor::is_relaying() {
+    if (relay_ == nullptr || !relay_->is_running()) return false;
+    if (ending_ || !asked_to_end_.empty())
+        relay_->kill();
+    else if (!relay_->is_told_to_end())
+        relay_->finish();
+    return true;
 }
 
 void Supervisor::rank_ended(int rank, int wait_status) {

@@ -10,6 +10,7 @@
 
 #include "boot/arena.h"
 #include "launch/further_jobs.h"
+#include "launch/hosts/relay_process.h"
 #include "launch/hosts/silence.h"
 #include "launch/input.h"
 #include "launch/output.h"
@@ -37,6 +38,12 @@ class Supervisor {
         further_ = further;
     }
 
+    /// Takes care of the process that carries messages, too: ends it once all ranks have ended, and the job if it ends
+    /// before. nullptr: there is none.
+    void carry(RelayProcess *relay) {
+        relay_ = relay;
+    }
+
     /// Ends the job if it is not over by then, with a message and the status that timeout(1) has for it.
     void end_after(std::chrono::seconds time);
 
@@ -53,6 +60,9 @@ class Supervisor {
     void pass_on(int number);
     void reap();
     void host_ended(pid_t host, int wait_status);
+    void relay_ended(int wait_status);
+    void take_notes();
+    [[nodiscard]] bool is_relaying();
     void rank_ended(int rank, int wait_status);
     void judge_end(int rank, RankState state, int wait_status);
     void check_waiting_for_lost();
@@ -94,6 +104,7 @@ class Supervisor {
     };
     std::optional<Lost> lost_;
     FurtherJobs *further_ = nullptr;
+    RelayProcess *relay_ = nullptr;
     Channel *channel_ = nullptr;
     bool beats_ = false, may_beat_ = false;
     Silence silence_;                          ///< of mpiexec

@@ -24,8 +24,10 @@ const Enumeration *find(MPI_T_enum handle) {
 } // namespace
 
 const Enumeration switch_enumeration{"volley_switch", {{0, "off"}, {1, "on"}}};
-const Enumeration transport_enumeration{
-    "volley_transport", {{static_cast<int>(Transport::shm), "shm"}, {static_cast<int>(Transport::tcp), "tcp"}}};
+const Enumeration transport_enumeration{"volley_transport",
+                                        {{static_cast<int>(Transport::shm), "shm"},
+                                         {static_cast<int>(Transport::tcp), "tcp"},
+                                         {static_cast<int>(Transport::daemon), "daemon"}}};
 const Enumeration thread_level_enumeration{"volley_thread_level",
                                            {{MPI_THREAD_SINGLE, "MPI_THREAD_SINGLE"},
                                             {MPI_THREAD_FUNNELED, "MPI_THREAD_FUNNELED"},

@@ -28,7 +28,7 @@ void ProcessTable::open(RankRecord *records, int ranks, int own, Transport on_no
         if (process.node == records[own].node) {
             process.place = rank; // the launcher keeps the records of all ranks side by side
             process.record = &records[rank];
-            process.transport = rank == own ? Transport::shm : on_node;
+            process.transport = rank == own || on_node == Transport::shm ? Transport::shm : Transport::tcp;
         } else {
             process.transport = Transport::tcp;
         }

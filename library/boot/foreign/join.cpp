@@ -262,6 +262,11 @@ JobPlace join_first(ForeignLauncher &launcher, int first, const HostCard &card, 
 }
 
 JobPlace join(ForeignLauncher &launcher) {
+    if (read_settings().carrier() == Transport::daemon)
+        throw Error(
+            "the environment variable VOLLEY_TRANSPORT is daemon, but under another launcher than mpiexec there "
+            "is no process beside the ranks that could carry their messages: do not set it, or start the job "
+            "with mpiexec --transport daemon");
     Spread spread = find_spread(launcher);
     const int rank = launcher.rank();
     const auto card_of = [&](int first) { return HostCard::decode(launcher.read(card_key, first)); };

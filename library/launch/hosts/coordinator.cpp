@@ -214,7 +214,8 @@ void Coordinator::send_jobs() {
 }
 
 void Coordinator::send_start() {
-    StartMessage start{.addresses = addresses_, .ports = {}};
+    StartMessage start{.addresses = addresses_, .ports = {}, .relays = {}};
+    for (const Node &node : nodes_) start.relays.push_back(node.ports->relay);
     if (nodes_.size() > 1) {
         std::vector<std::size_t> next(nodes_.size());
         for (const std::int32_t number : node_of_) {

@@ -110,20 +110,20 @@ JobMessage JobMessage::decode(const std::string &text) {
 }
 
 std::string PortsMessage::encode() const {
-    return encoded(ports);
+    return encoded(ports, relay);
 }
 PortsMessage PortsMessage::decode(const std::string &text) {
     PortsMessage message;
-    decode_into(text, message.ports);
+    decode_into(text, message.ports, message.relay);
     return message;
 }
 
 std::string StartMessage::encode() const {
-    return encoded(addresses, ports);
+    return encoded(addresses, ports, relays);
 }
 StartMessage StartMessage::decode(const std::string &text) {
     StartMessage message;
-    decode_into(text, message.addresses, message.ports);
+    decode_into(text, message.addresses, message.ports, message.relays);
     return message;
 }
 

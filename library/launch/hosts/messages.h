@@ -61,9 +61,10 @@ struct BootMessage {
     static BootMessage decode(const std::string &text);
 };
 
-/// Where ranks take connections: those of one node in the order of their ranks, or all.
+/// Where the ranks of one node take connections, in their order, and its relay (relay.h); 0: it has none.
 struct PortsMessage {
     std::vector<std::uint32_t> ports;
+    std::uint32_t relay = 0;
 
     [[nodiscard]] std::string encode() const;
     static PortsMessage decode(const std::string &text);
@@ -72,6 +73,7 @@ struct PortsMessage {
 struct StartMessage {
     std::vector<NetworkAddress> addresses; ///< by node
     std::vector<std::uint32_t> ports;      ///< by rank
+    std::vector<std::uint32_t> relays;     ///< by node
 
     [[nodiscard]] std::string encode() const;
     static StartMessage decode(const std::string &text);

@@ -9,11 +9,13 @@
 #include "boot/addresses.h"
 #include "boot/arena.h"
 #include "boot/error.h"
+#include "boot/settings.h"
 #include "boot/sockets.h"
 #include "launch/hosts/channel.h"
 #include "launch/hosts/daemon_channel.h"
 #include "launch/hosts/messages.h"
 #include "launch/hosts/preload.h"
+#include "launch/hosts/relay_process.h"
 #include "launch/run.h"
 
 namespace volley::launch {
@@ -58,7 +60,10 @@ class NodeDaemon {
         Input input(Input::Source::mpiexec);
         Output output(plan.here, plan.ranks(), line.label, channel_, job.person != 0);
         const Signals signals;
-        NodeConnection connection{.channel = &channel_, .beats = job.beats != 0, .listeners = numbers_};
+        std::optional<RelayProcess> relay;
+        if (relay_listener_) relay.emplace(arena, std::move(relay_listener_));
+        NodeConnection connection{
+            .channel = &channel_, .beats = job.beats != 0, .relay = relay ? &*relay : nullptr, .listeners = numbers_};
         if (job.port != 0) connection.silence.ask_at(job.asked_at, {job.port});
         return run_ranks(plan, arena, signals, open_files, input, output, std::move(connection));
     }
@@ -71,7 +76,7 @@ class NodeDaemon {
         }
     }
 
-    /// Makes the sockets where the ranks of this host take connections, and tells mpiexec their ports.
+    /// Makes the sockets where the ranks of this host and its relay take connections, and tells mpiexec their ports.
     void listen(Plan &plan, const JobMessage &job) {
         PortsMessage message;
         if (job.hosts.size() > 1) {
@@ -86,6 +91,11 @@ class NodeDaemon {
             reserved_ = Descriptor(open("/dev/null", O_RDWR));
             plan.listener_number = reserved_.get();
         }
+        if (read_settings().carrier() == Transport::daemon) {
+            std::uint16_t port = 0;
+            relay_listener_ = listen_at(job.address.family != 0 ? job.address : loopback_address(), port);
+            message.relay = port;
+        }
         channel_.send(FrameKind::ports, 0, message.encode());
     }
 
@@ -94,6 +104,7 @@ class NodeDaemon {
             NodeRecord &record = arena.node(static_cast<int>(node));
             plan.hosts[node].copy(record.host, host_name_bytes - 1);
             record.address = start.addresses.at(node);
+            record.relay_port = start.relays.at(node);
         }
         for (std::size_t rank = 0; rank < start.ports.size(); rank++)
             arena.record(static_cast<int>(rank)).tcp_port = start.ports[rank];
@@ -103,7 +114,7 @@ class NodeDaemon {
     PreloadReceiver preloaded_;
     std::vector<Descriptor> listeners_;
     std::vector<int> numbers_;
-    Descriptor reserved_;
+    Descriptor reserved_, relay_listener_;
 };
 
 } // namespace

@@ -257,7 +257,7 @@ int boot(Channel &channel) {
     const BootMessage order = BootMessage::decode(await(channel, FrameKind::boot).payload);
     std::uint16_t port = 0;
     Descriptor listener = listen_at(order.address, port);
-    channel.send(FrameKind::ports, 0, PortsMessage{{port}}.encode());
+    channel.send(FrameKind::ports, 0, PortsMessage{.ports = {port}}.encode());
     BootedSet set = decode_booted_set(await(channel, FrameKind::booted).payload);
     const StateFiles files(order.directory);
     files.write(set);

@@ -94,6 +94,7 @@ bool Connection::flush() {
     if (is_lost_) {
         if (!socket_ && !peer_leaves_ && is_needed()) fail(why_lost_);
         if (!socket_) writer_ = {}; // nobody is there to read it
+        if (!socket_) all_written();
         return false;
     }
     bool moved = false;
@@ -124,6 +125,7 @@ bool Connection::flush() {
         }
     }
     if (socket_) watch(false);
+    if (is_written()) all_written();
     if (socket_ && is_ending_) shutdown(socket_.get(), SHUT_WR);
     return moved;
 }

@@ -79,6 +79,8 @@ class Connection : protected FrameHandler {
     }
     /// The kernel has taken all of that payload.
     virtual void payload_written() {}
+    /// The kernel has taken all that was to be written, or nobody is there to read it.
+    virtual void all_written() {}
     /// A frame of any kind but data and leaving; as FrameHandler::frame().
     virtual bool take_frame(const wire::FrameHeader &header, unsigned char *payload) = 0;
     /// Something still depends on this connection.
@@ -155,6 +157,7 @@ class Outgoing final : public Connection {
     void end_data() override {}
     bool next_payload() override;
     void payload_written() override;
+    void all_written() override;
     bool is_needed() const override;
     std::pair<ProcessIndex, ProcessIndex> ends() const override;
     void introduce(Descriptor socket);
@@ -165,10 +168,14 @@ class Outgoing final : public Connection {
 
     std::unique_ptr<InitiatorSocket> handshake_; ///< while it is under way
     int attempts_ = 0;                           ///< to connect
+    const bool is_relayed_;                      ///< the other end of the socket is the relay of this host
     bool has_started_ = false;                   ///< a message, so that it matters if the receiver is gone
     std::uint64_t last_id_ = 0;
     std::uint64_t unreceived_ = 0; ///< cost of the eager messages that have not been received yet
     std::unordered_map<std::uint64_t, Send *> announced_;
+    /// Eager messages of which the relay has not taken all: it takes them whatever the receiver does, and then they
+    /// are on their way while this program computes.
+    std::vector<Send *> untaken_;
     std::deque<Stream> streams_;                       ///< the data of the first is being written
     std::unordered_map<std::uint64_t, Stream> halted_; ///< all that is granted has been written, and more is wanted
     Count piece_ = 0;                                  ///< bytes of it that are being written

@@ -42,16 +42,23 @@ Secret secret_of(ProcessIndex receiver) {
     return own;
 }
 
+/// Processes of other jobs are reached without it.
+bool is_reached_by_relay(ProcessIndex receiver) {
+    return !processes.is_of_other_job(receiver) && node_records(node.arena)[node.number()].relay_port != 0;
+}
+
 struct Place {
     NetworkAddress address;
     std::uint32_t port; ///< 0: none yet
 };
 
-/// Where a process takes connections.
+/// Where to connect for messages to a process: where it takes connections, or the relay of this host does.
 Place place_of(ProcessIndex receiver) {
     if (processes.is_of_other_job(receiver))
         return {processes.contact(receiver).address, processes.contact(receiver).port};
     const std::uint32_t port = rank_records(node.arena)[receiver].tcp_port.load(std::memory_order_acquire);
+    if (port != 0 && is_reached_by_relay(receiver))
+        return {address_of(node.number()), node_records(node.arena)[node.number()].relay_port};
     return {address_of(processes[receiver].node), port};
 }
 
@@ -69,7 +76,8 @@ std::string cannot_connect(ProcessIndex receiver, int reason) {
 
 } // namespace
 
-Outgoing::Outgoing(ProcessIndex receiver, std::uint64_t key) : Connection(receiver, key) {}
+Outgoing::Outgoing(ProcessIndex receiver, std::uint64_t key)
+    : Connection(receiver, key), is_relayed_(is_reached_by_relay(receiver)) {}
 
 bool Outgoing::connect() {
     const auto [address, port] = place_of(peer_);
@@ -150,9 +158,17 @@ void Outgoing::start(Send &send) {
             payload = packed_eager_.data();
         }
         writer_.add(header_of(send, wire::FrameKind::eager, 0), payload);
-        sent(send);
+        if (is_relayed_)
+            untaken_.push_back(&send);
+        else
+            sent(send);
     }
     flush();
+}
+
+/// The relay has all that was to be written.
+void Outgoing::all_written() {
+    for (Send *send : std::exchange(untaken_, {})) sent(*send);
 }
 
 void Outgoing::cancel(const Send &send) {

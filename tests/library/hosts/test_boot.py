@@ -236,3 +236,9 @@ def test_only_this_user_has_a_say(terminal: Terminal) -> None:
     terminal.state.chmod(0o755)
     assert "is no directory that is this user's alone" in terminal.mpiexec("--nodes", status=1)
     terminal.state.chmod(0o700)
+
+
+def test_messages_go_through_daemons_if_asked(terminal: Terminal, mpi_program: MpiProgram) -> None:
+    terminal.boot()
+    program = mpi_program(FOLDER.parent / "point_to_point/traffic.cpp")
+    assert terminal.mpiexec("--transport", "daemon", "-n", 5, "C", program).endswith("good\n")

@@ -163,3 +163,9 @@ def test_the_network_between_hosts_can_be_named(mpi_program: MpiProgram, foreign
     outcome = foreign_run("mpich", "n1:1,n2:1", 2, program, VOLLEY_INTERFACE="nic7")
     assert outcome.returncode != 0, outcome
     assert "has no address of interface or network nic7 (environment variable VOLLEY_INTERFACE)" in outcome.stderr
+
+
+def test_no_daemon_carries_messages_there(mpi_program: MpiProgram, foreign_run: ForeignRun) -> None:
+    outcome = foreign_run("mpich", "n1:1,n2:1", 2, mpi_program(FOLDER / "hello.cpp"), VOLLEY_TRANSPORT="daemon")
+    assert outcome.returncode != 0
+    assert "VOLLEY_TRANSPORT is daemon, but under another launcher than mpiexec" in outcome.stderr

@@ -20,13 +20,19 @@ class Volley(Flavour):
 
     name = "volley"
     said = ("(Volley)",)
-    traits = Traits(colours=("#aa3377", "#e27fb5"), dashes={"process": "dash"}, binding_advice="mpiexec --bind core")
+    traits = Traits(
+        colours=("#aa3377", "#e27fb5"),
+        dashes={"process": "dash", "daemon": "dot"},
+        sockets=frozenset({"tcp", "daemon"}),
+        binding_advice="mpiexec --bind core",
+    )
     transports: ClassVar[Mapping[str, str]] = {
         "shared": "ranks share one address space: messages go straight from buffer to buffer",
         "process": "each rank is a process: messages go through common memory, or are read from the other process",
         "tcp": "TCP through the loopback interface; over several hosts between them, and memory within each",
+        "daemon": "every message through a process beside the ranks of each host, as LAM's lamd has it",
     }
-    network_transports = ("tcp",)
+    network_transports = ("tcp", "daemon")
 
     def arguments(self, way: Way) -> list[str]:
         """No binding, since the test programs pin themselves."""
@@ -49,6 +55,6 @@ class Volley(Flavour):
         return {LOST_WAKE_UPS: float(lost)} if lost else {}
 
     def _kind(self, transport: str) -> list[str]:
-        if transport == "tcp":
-            return ["--transport", "tcp"]
+        if transport in ("tcp", "daemon"):
+            return ["--transport", transport]
         return ["--ranks", transport] if transport in self.transports else []

@@ -28,21 +28,16 @@ WANTED_COVERAGE = 0.95
 def median_interval_ranks(count: int) -> tuple[int, int, float]:
     """Which order statistics (0-based: low, high) of `count` values enclose the median, and how surely.
 
-    P(x[k] <= median <= x[n-1-k]) = 1 - 2 P(Binomial(n, 1/2) <= k) (e.g. Hahn, Meeker 1991, 5.2). The
-    narrowest pair with at least WANTED_COVERAGE is taken; fewer than six values have none, then it is the
+    Those of the narrowest interval with at least WANTED_COVERAGE; fewer than six values have none, then it is the
     smallest and largest, with the coverage they do have (0 for a single value).
     """
-    from scipy.stats import binom  # takes 0.7 s to import: not for `volley --help`
+    from scipy.stats import binom, quantile_test  # takes 0.7 s to import: not for `volley --help`
 
     if count < 1:
         raise ValueError("an interval needs at least one value")
-    best = (0, count - 1, float(1 - 2 * binom.cdf(0, count, 0.5)) if count > 1 else 0.0)
-    for k in range(1, (count - 1) // 2 + 1):
-        coverage = float(1 - 2 * binom.cdf(k, count, 0.5))
-        if coverage < WANTED_COVERAGE:
-            break
-        best = (k, count - 1 - k, coverage)
-    return best
+    told = quantile_test(np.arange(count, dtype=float)).confidence_interval(WANTED_COVERAGE).low
+    low = int(told) if np.isfinite(told) else 0
+    return low, count - 1 - low, float(1 - 2 * binom.cdf(low, count, 0.5)) if count > 1 else 0.0
 
 
 def median_interval(values: Sequence[float]) -> tuple[float, float, float, float]:

@@ -11,6 +11,10 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 PREFIX := $(CURDIR)/build/prefix
+# Of the library that test-library has installed.
+RUN_TESTS = if [ -x $(PREFIX)/bin/mpiexec ]; then \
+	  export VOLLEY_PREFIX=$(PREFIX) VOLLEY_LIBRARY=$(PREFIX)/lib/libmpi_abi.so.1; \
+	fi; $(VENV)/bin/python -m pytest
 ARGS ?=
 # Tests at a time; more disturb each other's jobs of many ranks.
 WORKERS ?= 2
@@ -24,31 +28,27 @@ SOURCES := pyproject.toml CMakeLists.txt README.md \
 study: $(VENV)/.installed
 	@$(VENV)/bin/volley study $(ARGS)
 
-test: $(VENV)/.installed-tests test-library
-	@if [ -x $(PREFIX)/bin/mpiexec ]; then \
-	  export VOLLEY_PREFIX=$(PREFIX) VOLLEY_LIBRARY=$(PREFIX)/lib/libmpi_abi.so.1; \
-	fi; \
-	$(VENV)/bin/python -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
+test: test-library
+	@$(RUN_TESTS) -n $(WORKERS) --dist loadfile $(ARGS)
 
-# The library's own tests need CMake and GoogleTest from the system (apt-get install cmake libgtest-dev). It is
-# installed into build/prefix, where the other tests find it.
-test-library: prerequisites
-	@mkdir -p build; if command -v cmake >/dev/null && [ -e /usr/include/gtest/gtest.h ]; then \
-	  { cmake -S . -B build/library -DVOLLEY_TESTS=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo \
-	    && cmake --build build/library --parallel 2 \
-	    && cmake --install build/library --prefix $(PREFIX); } >build/library.log 2>&1 \
-	    || { tail -40 build/library.log; exit 1; }; \
-	  rm -f build/library.log; \
-	  ctest --test-dir build/library --output-on-failure; \
+# The library's own tests need CMake and GoogleTest from the system (apt-get install cmake libgtest-dev). They are built
+# where the wheel was, whose objects serve, and the library is installed into build/prefix, where the other tests find it.
+test-library: $(VENV)/.installed-tests
+	@if command -v cmake >/dev/null && [ -e /usr/include/gtest/gtest.h ]; then \
+	  { cmake -S . -B build/wheel -USKBUILD -DVOLLEY_TESTS=ON \
+	    && cmake --build build/wheel --parallel 2 \
+	    && cmake --install build/wheel --prefix $(PREFIX); } >build/tests.log 2>&1 \
+	    || { tail -40 build/tests.log; exit 1; }; \
+	  rm -f build/tests.log; \
+	  ctest --test-dir build/wheel --output-on-failure; \
 	else echo "the library's tests are not run: apt-get install cmake libgtest-dev"; fi
 
 # A million duplicates of a communicator, programs drawn at random for a minute each, up to 256 ranks, messages of more
 # than two gibibytes. VOLLEY_TEST_SEED repeats what was drawn; ARGS go to pytest.
 test-long: export VOLLEY_TEST_LONG = 1
 test-long: export VOLLEY_TEST_SECONDS ?= 60
-test-long: $(VENV)/.installed-tests test-library
-	@export VOLLEY_PREFIX=$(PREFIX) VOLLEY_LIBRARY=$(PREFIX)/lib/libmpi_abi.so.1; \
-	$(VENV)/bin/python -m pytest -n $(WORKERS) --durations=10 tests/library/memory tests/library/scale tests/library/limits \
+test-long: test-library
+	@$(RUN_TESTS) -n $(WORKERS) --durations=10 tests/library/memory tests/library/scale tests/library/limits \
 	  tests/library/boot tests/library/point_to_point/test_point_to_point.py::test_programs_drawn_at_random $(ARGS)
 
 # The library under sanitizers: its GoogleTests, and messages between ranks (as processes).

@@ -20,7 +20,7 @@ done
 # install_sanitized NAME SANITIZERS [CMAKE OPTION...]: into build/prefix-NAME
 install_sanitized() {
     local folder=build/sanitized-$1
-    { cmake -S . -B "$folder" -DVOLLEY_SANITIZE="$2" "${@:3}" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+    { cmake -S . -B "$folder" -DVOLLEY_SANITIZE="$2" "${@:3}" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_COMPILE_WARNING_AS_ERROR=ON \
         -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1" && cmake --build "$folder" --parallel 2; } >build/sanitized.log 2>&1 \
         || { tail -40 build/sanitized.log; exit 1; }
     cmake --install "$folder" --prefix "build/prefix-$1" >/dev/null

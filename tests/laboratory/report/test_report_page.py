@@ -197,11 +197,11 @@ def test_large_study_is_small_and_quick(tmp_path: Path) -> None:
     gaps = [noise.uniform(1000, 90000) for _ in range(5000)]
     streams = [Stream(f"mpich=={n}.0", "stream", "-", 64, 1, gaps, gaps) for n in range(40)]
     boxes = [LaunchBox("mpich==1.0", "test0", "v0", 4, x, n, 1, 2, 3, 4, 5) for x in range(1, 400) for n in range(60)]
-    started = time.perf_counter()
+    started = time.process_time()
     file = write_report(Study(), curves, streams, [], tmp_path / "report.html", boxes=boxes)
-    seconds = time.perf_counter() - started
+    seconds = time.process_time() - started
     assert file.stat().st_size < LARGEST_PAGE
-    assert seconds < 12  # about 2 s on an idle machine
+    assert seconds < 12  # of computing; about 2 s
     data = embedded(file)
     assert len(data["curves"]) == 400
     assert data["streams_left_out"] > 0

@@ -19,7 +19,7 @@ def test_what_is_given_back_leaves_nothing(ranks: int, mode: str, mpi_program: M
     """Communicators, sessions and requests, again and again."""
     program = mpi_program(FOLDER / "soak.cpp")
     duplicates = 100_000 if ranks == 2 else 10_000
-    mpirun("--ranks", mode, "-n", ranks, program, TIMES * duplicates, TIMES * 4_000, seconds=120 * TIMES)
+    mpirun("--ranks", mode, "-n", ranks, program, TIMES * duplicates, TIMES * 4_000, seconds=300 * TIMES)
 
 
 @pytest.mark.parametrize(("nodes", "ranks"), [("2,2", 4), ("1,1", 2)])
@@ -28,7 +28,7 @@ def test_several_nodes_leave_nothing(
 ) -> None:
     """The node that draws the number of a communicator is told when the members on other nodes have left."""
     monkeypatch.setenv("VOLLEY_NODES", nodes)
-    mpirun("-n", ranks, mpi_program(FOLDER / "soak.cpp"), TIMES * 4000, TIMES * 1000, seconds=120 * TIMES)
+    mpirun("-n", ranks, mpi_program(FOLDER / "soak.cpp"), TIMES * 4000, TIMES * 1000, seconds=300 * TIMES)
     monkeypatch.setenv("VOLLEY_ARENA_BYTES", str(16 << 20))  # fewer numbers than the program makes communicators
     mpirun("-n", 2, mpi_program(FOLDER / "small.cpp"))
 

@@ -57,7 +57,7 @@ def test_freeze_is_a_result(program: Path, tmp_path: Path) -> None:
     before = time.monotonic()
     outcome, files = run(program, tmp_path, ["8 plain", "64 freeze"], repetitions=(10, 10), freeze_seconds=0.5)
     assert outcome.returncode == FROZEN
-    assert 0.5 < time.monotonic() - before < 2
+    assert 0.5 < time.monotonic() - before < 10  # and what a busy machine adds
     frozen = files.said("frozen")
     assert [fact["rank"] for fact in frozen] == [0, 1]
     assert frozen[1] == {
@@ -77,7 +77,7 @@ def test_a_rank_that_dies_ends_the_launch_at_once(program: Path, tmp_path: Path)
     before = time.monotonic()
     outcome, files = run(program, tmp_path, ["8 crash"])
     assert outcome.returncode == ABORTED
-    assert time.monotonic() - before < 3
+    assert time.monotonic() - before < 10  # at once, and what a busy machine adds
     assert files.complete_ranks == 0
 
 

@@ -485,7 +485,7 @@ def test_a_rank_others_wait_for_ends_the_job(
     seconds = time.monotonic() - begin
     assert outcome.returncode == status
     assert re.fullmatch(rf"mpiexec: rank 2 \({re.escape(end)}, process \d+\) {re.escape(text)}\n", outcome.stderr)
-    assert seconds < 1
+    assert seconds < 5  # less than one, and what a busy machine adds
 
 
 @both

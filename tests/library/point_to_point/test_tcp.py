@@ -41,7 +41,7 @@ def test_a_rank_that_is_killed_ends_the_job_as_without_connections(mpi_program: 
     outcome = mpirun(*TCP, "-n", 2, mpi_program(FOLDER / "lost_connection.cpp"), "kill", check=False)
     assert outcome.returncode == SHELL_SIGNAL_BASE + signal.SIGKILL
     assert "TCP connection" not in outcome.stderr
-    assert time.monotonic() - begin < 3
+    assert time.monotonic() - begin < 10  # at once, and what a busy machine adds
 
 
 def test_the_transport_is_one_for_the_whole_job(mpi_program: MpiProgram, mpirun: MpiRun) -> None:

@@ -203,6 +203,17 @@ def test_an_interrupt_ends_everything_and_keeps_what_was_measured(tmp_path: Path
     assert not folder.facts.finished
 
 
+def test_resume_says_why_nothing_more_was_measured(study: Path) -> None:
+    """The budget is for the whole study: one that is spent measures nothing, and whoever waits must know."""
+    facts = (study / "study.json").read_text()
+    ended = volley("study", "--resume", "--out", study, "--budget", "0.1s")
+    assert ended.returncode == 0, ended.stderr
+    assert "Nothing more was measured: the budget of" in ended.stdout
+    more = volley("study", "--resume", "--out", study, "--budget", "10m")
+    assert "every test has the precision or the launches that were asked for" in more.stdout
+    assert json.loads((study / "study.json").read_text())["launches"] == json.loads(facts)["launches"]
+
+
 def test_after_a_kill_resume_goes_on_with_all_that_was_kept(tmp_path: Path) -> None:
     running = _start(tmp_path / "study", tmp_path / "scratch")
     _wait_for_launches(tmp_path / "study", 4)

@@ -227,7 +227,7 @@ def _print(verdicts: list[comparing.Comparison], title: str, margin: float) -> N
             one.band,
             f"[{colour}]{one.verdict}[/]",
             f"{one.ratio:.3f}",
-            f"{one.low:.3f} – {one.high:.3f}{coverage}",
+            f"{one.low:.3f} – {one.high:.3f}{coverage}" if one.coverage > 0 else "one launch has none",
             f"{one.p_value:.2g}",
             f"{one.launches} : {one.baseline_launches}",
         )
@@ -241,6 +241,11 @@ def _print(verdicts: list[comparing.Comparison], title: str, margin: float) -> N
 def _print_overall(pooled: Sequence[Overall]) -> None:
     """A sentence for each system: what a person wants to know last is read last."""
     console = output()
+    if not pooled:
+        console.print(
+            f"Overall nothing can be said: that takes {FEWEST_LAUNCHES} launches of a test on both sides.",
+            highlight=False,
+        )
     for one in pooled:
         words = escape(one.words()).replace(f": {one.verdict}.", f": [{COLOURS[one.verdict]}]{one.verdict}[/].")
         console.print(words, highlight=False, soft_wrap=True)

@@ -17,7 +17,7 @@ from volley.data.store import StudyFolder
 from volley.errors import UsageError, VolleyError
 from volley.hosts.choose import choose
 from volley.measure.plan import Buffers, Options
-from volley.measure.study import conduct, new_facts, options_of
+from volley.measure.study import conduct, launch_seconds, new_facts, options_of
 from volley.progress import display_for
 from volley.report.first_screen import doubts
 from volley.sizes import parse_sizes
@@ -163,6 +163,7 @@ def study(
     for warning in folder.facts.warnings:
         if not quiet:
             console.print(f"[yellow]{warning.name}[/]: {warning.what}", highlight=False, soft_wrap=True)
+    had = len(folder.facts.launches)
     try:
         with display_for(console, quiet) as display:
             if resume:
@@ -182,7 +183,20 @@ def study(
             f"nothing could be measured; the reasons are in {folder.path}/study.json",
             "see `volley systems` for what this machine has",
         )
+    if resume and len(folder.facts.launches) == had:
+        console.print(_nothing_more(folder, options), highlight=False, soft_wrap=True)
     make_report(folder, console)
+
+
+def _nothing_more(folder: StudyFolder, options: Options) -> str:
+    """Why a study that was to go on did not."""
+    spent = sum(launch_seconds(one) for one in folder.facts.launches)
+    if spent < options.budget_seconds:
+        return "Nothing more was measured: every test has the precision or the launches that were asked for."
+    return (
+        f"Nothing more was measured: the budget of {options.budget_seconds:.0f} s is for the whole study, whose "
+        f"launches took {spent:.0f} s already. For as long again: --budget {2 * spent:.0f}s"
+    )
 
 
 def register(app: typer.Typer) -> None:

@@ -231,7 +231,9 @@ def compare(contests: Sequence[Contest], margin: float, per_size: bool = False) 
                 launches=len(pair.a),
                 baseline_launches=len(pair.b),
                 sizes=pair.sizes,
-                note=f"{have} launches; {len(pairs)} comparisons need at least {needed}" if lacking else "",
+                note=f"{have} launch{'' if have == 1 else 'es'}; {len(pairs)} comparisons need at least {needed}"
+                if lacking
+                else "",
                 launches_needed=needed if lacking else 0,
             )
         )

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,12 +17,15 @@ from volley.data.states import states_of
 from volley.data.store import StudyFolder
 from volley.detect import detect, read_material
 from volley.explain.investigation import load
+from volley.measure.study import launch_seconds
 from volley.report.data import ReportData, gather
 from volley.report.ranking import FIRST, Key, Ranked, Ranking, curve_key
 from volley.report.style import MACHINE
 from volley.units import format_ratio
 
 MOST_PERHAPS = 3
+MINUTES_MORE = 10
+"""Of measuring, that a study is told to go on for."""
 MARGIN = 0.02
 """Differences up to this share are none to a user (as in `volley compare`)."""
 MOST_NAMED = 2
@@ -83,7 +87,9 @@ def first_screen(folder: StudyFolder, data: ReportData) -> FirstScreen:
     decided = [one for one in ranked if one.decided]
     others = [*decided[FIRST:], *(one for one in ranked if not one.decided)]
     hangs = any(not one.sure for one in rows) or any(not one.decided for one in others)
-    resume = f"volley study --resume --out {shlex.quote(str(folder.path))} --budget 10m" if hangs else ""
+    # The budget is for the whole study: what was spent counts.
+    minutes = MINUTES_MORE + math.ceil(sum(map(launch_seconds, data.study.launches)) / 60)
+    resume = f"volley study --resume --out {shlex.quote(str(folder.path))} --budget {minutes}m" if hangs else ""
     return FirstScreen(tuple(rows), tuple(decided[:FIRST]), tuple(others), resume)
 
 

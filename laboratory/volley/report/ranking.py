@@ -157,7 +157,8 @@ class Ranking:
             said.append(f"{len(unlike)} launches in another state than most are left out of curves and verdicts.")
         if moved:
             touched = [sorted({getattr(one, name) for one in moved}) for name in ("system", "test")]
-            said.append(f"They were of {_listed(touched[0], 'systems')} in {_listed(touched[1], 'tests')}.")
+            where = f"{_listed(touched[0], 'systems')} in {_listed(touched[1], 'tests')}"
+            said.append(f"Launches in a rarer state were of {where}.")
         one = self._machine(
             "The machine changed its state while it was measured",
             mine,

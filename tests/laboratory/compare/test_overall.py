@@ -146,3 +146,18 @@ def test_the_command_says_it_in_words_and_json(two_tests: Path) -> None:
     assert len(row["tests"]) == 2
     assert row["low"] <= row["ratio"] <= row["high"]
     assert math.isclose(row["ratio"], math.prod(row["tests"].values()) ** 0.5)
+
+
+def test_one_launch_of_each_says_nothing_over_all(tmp_path: Path) -> None:
+    facts = Study(environment={"cores": 2}, tests=[asdict(all_tests()["pingpong"])])
+    folder = StudyFolder.create(tmp_path / "study", facts)
+    for number, system in enumerate(("one", "two"), 1):
+        rows = [("-", rank, 8, i, 1000 + i, 1000.0 * number) for rank in (0, 1) for i in range(5)]
+        launch = Launch(number, system, "pingpong", 2, 1, operations=len(rows))
+        folder.add_launch(launch, pl.DataFrame(rows, schema=SCHEMA, orient="row"))
+    folder.save()
+    runner = CliRunner(env={"COLUMNS": "200"})
+    said = runner.invoke(app, ["compare", str(tmp_path / "study"), "--baseline", "one"]).output
+    assert "Overall nothing can be said: that takes 2 launches of a test on both sides." in said
+    assert "one launch has none" in said  # of an interval
+    assert "1 launch;" in said

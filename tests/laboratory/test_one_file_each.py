@@ -46,7 +46,7 @@ def run(laboratory: Path, *arguments: str | Path, statuses: Collection[int] = (0
     words = [sys.executable, "-c", "from volley.cli import main; main()", *map(str, arguments)]
     environment = {**os.environ, "PYTHONPATH": str(laboratory)}
     outcome = subprocess.run(
-        words, capture_output=True, text=True, timeout=120, check=False, env=environment, cwd=laboratory
+        words, capture_output=True, text=True, timeout=300, check=False, env=environment, cwd=laboratory
     )
     assert outcome.returncode in statuses, outcome.stdout + outcome.stderr
     return outcome.stdout

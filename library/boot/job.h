@@ -37,7 +37,7 @@ constexpr std::uint64_t whole_lines(std::uint64_t bytes) {
     return (bytes + cache_line - 1) / cache_line * cache_line;
 }
 
-inline constexpr std::uint64_t arena_magic = 0x59454c4c4f56'0c; ///< "VOLLEY", layout 12
+inline constexpr std::uint64_t arena_magic = 0x59454c4c4f56'0d; ///< "VOLLEY", layout 13
 inline constexpr std::size_t description_bytes = 64;
 inline constexpr std::size_t secret_bytes = 32;
 
@@ -137,6 +137,7 @@ struct alignas(cache_line) RankRecord {
     std::atomic<std::uint32_t> lost_wake_ups;
     std::atomic<std::uint32_t> wake_up_socket; ///< name of it (wait/descriptors.h); 0: it sleeps on `wake` alone
     std::atomic<std::uint32_t> tcp_port;       ///< where it takes connections (transport/tcp/); 0: none yet, or never
+    std::atomic<std::uint32_t> relay_socket;   ///< where its relay connects to it, if there is one; 0: none yet
     alignas(cache_line) std::atomic<std::uint32_t> wake; ///< futex word: changed to wake the rank
     alignas(cache_line) CallStatus call_status;
 };
@@ -159,6 +160,7 @@ struct alignas(cache_line) NodeRecord {
     /// Where its relay takes connections, at the same address; 0: ranks connect to each other. Written before ranks
     /// start.
     std::atomic<std::uint32_t> relay_port;
+    std::atomic<std::uint32_t> relay_socket; ///< where ranks of that host reach it, too; 0 on all other hosts
     /// Offset of the NodeShared (transport/node_shared.h) of a node whose ranks have this arena; 0 until the first of
     /// them has made it.
     alignas(cache_line) std::atomic<std::uint64_t> shared;

@@ -19,6 +19,15 @@ namespace {
 constexpr int digits = 5;
 constexpr socklen_t name_bytes = offsetof(sockaddr_un, sun_path) + 1 + digits;
 
+bool connect_to_name(const Descriptor &socket, std::uint32_t number) {
+    sockaddr_un name = {};
+    name.sun_family = AF_UNIX;
+    char text[digits + 1];
+    std::snprintf(text, sizeof text, "%05x", (number - 1) & 0xfffffU);
+    std::memcpy(name.sun_path + 1, text, digits);
+    return connect(socket.get(), reinterpret_cast<sockaddr *>(&name), name_bytes) == 0;
+}
+
 } // namespace
 
 bool write_all(const Descriptor &socket, const void *bytes, std::size_t count) {
@@ -49,15 +58,15 @@ Descriptor listen_on_host(const char *purpose, std::uint32_t &number) {
     return listener;
 }
 
+Descriptor try_to_connect_on_host(std::uint32_t number) {
+    Descriptor made(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    if (!made || !connect_to_name(made, number) || !is_of_same_user(made)) return {};
+    return made;
+}
+
 Descriptor connect_on_host(std::uint32_t number, const char *whom) {
     Descriptor made(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_un name = {};
-    name.sun_family = AF_UNIX;
-    char text[digits + 1];
-    std::snprintf(text, sizeof text, "%05x", (number - 1) & 0xfffffU);
-    std::memcpy(name.sun_path + 1, text, digits);
-    if (!made || connect(made.get(), reinterpret_cast<sockaddr *>(&name), name_bytes) != 0)
-        throw system_error(std::string("cannot reach ") + whom);
+    if (!made || !connect_to_name(made, number)) throw system_error(std::string("cannot reach ") + whom);
     if (!is_of_same_user(made))
         throw Error(std::string("cannot reach ") + whom + ": another user has its socket's name");
     return made;

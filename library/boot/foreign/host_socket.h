@@ -15,6 +15,8 @@ namespace volley {
 Descriptor listen_on_host(const char *purpose, std::uint32_t &number);
 /// Connects to the process that listens there, called `whom` in an Error. Throws it also if that is another user's.
 Descriptor connect_on_host(std::uint32_t number, const char *whom);
+/// The same for a socket that never blocks; an empty Descriptor if that process cannot be reached now.
+Descriptor try_to_connect_on_host(std::uint32_t number);
 /// Other users of the host can connect to a name that they guess, or take it when the process has gone.
 bool is_of_same_user(const Descriptor &socket);
 

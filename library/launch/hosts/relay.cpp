@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "boot/error.h"
+#include "boot/foreign/host_socket.h"
 #include "boot/sockets.h"
 
 namespace volley::launch {
@@ -50,12 +51,14 @@ void say_to_launcher(const Descriptor &launcher, RelayWord word, const std::stri
     send(launcher.get(), line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-Relay::Relay(const Arena &arena, Descriptor listener, const Descriptor &orders)
-    : arena_(arena), listener_(std::move(listener)), orders_(orders), ready_(epoll_create1(EPOLL_CLOEXEC)),
-      scratch_(scratch_bytes) {
+Relay::Relay(const Arena &arena, Descriptor listener, Descriptor local, const Descriptor &orders)
+    : arena_(arena), listener_(std::move(listener)), local_(std::move(local)), orders_(orders),
+      ready_(epoll_create1(EPOLL_CLOEXEC)), scratch_(scratch_bytes) {
     std::ranges::copy(arena.head()->secret, secret_.begin());
     End unwatched;
     watch(listener_.get(), unwatched, EPOLLIN, key_of(Ready::listener, 0));
+    unwatched = {};
+    watch(local_.get(), unwatched, EPOLLIN, key_of(Ready::local, 0));
     unwatched = {};
     watch(orders_.get(), unwatched, EPOLLIN, key_of(Ready::orders, 0));
 }
@@ -80,7 +83,8 @@ std::uint64_t Relay::key_of(Ready kind, std::uint32_t number) {
 void Relay::take(std::uint64_t key, std::uint32_t events) {
     const auto kind = static_cast<Ready>(key >> 32);
     const auto number = static_cast<std::uint32_t>(key);
-    if (kind == Ready::listener) return accept();
+    if (kind == Ready::listener) return accept(listener_);
+    if (kind == Ready::local) return accept(local_);
     if (kind == Ready::stranger) return hear(number);
     if (kind == Ready::orders) {
         is_finishing_ = true;
@@ -101,9 +105,9 @@ int Relay::timeout_ms() const {
     return silent == strangers_.end() ? -1 : milliseconds_until(silent->second.until);
 }
 
-void Relay::accept() {
+void Relay::accept(const Descriptor &listener) {
     for (int accepted = 0; accepted < most_accepted; accepted++) {
-        Descriptor made = accept_from(listener_);
+        Descriptor made = accept_from(listener);
         if (!made && is_out_of(errno))
             throw Error(std::string("messages between ranks can take no further connection: ") + std::strerror(errno) +
                         " (with --transport daemon there are two for each pair of ranks that talks: is the limit of "
@@ -181,13 +185,16 @@ Relay::Hop Relay::next_hop(int rank) const {
     return {.address = node.address.family != 0 ? node.address : loopback_address(),
             .port = static_cast<std::uint16_t>(is_relay ? node.relay_port.load() : record.tcp_port.load()),
             .is_relay = is_relay,
-            .node = record.node};
+            .node = record.node,
+            .socket = is_relay ? 0 : record.relay_socket.load()};
 }
 
 /// False if there is nothing more to be done for the connection; the same of what follows.
 bool Relay::connect(Connection &connection) {
     connection.far = {};
-    Descriptor socket = connect_to(connection.hop.address, connection.hop.port);
+    Descriptor socket;
+    if (connection.hop.socket != 0) socket = try_to_connect_on_host(connection.hop.socket);
+    if (!socket) socket = connect_to(connection.hop.address, connection.hop.port);
     if (!socket) return failed(connection.hop, std::strerror(errno));
     connection.handshake = std::make_unique<InitiatorSocket>(std::move(socket), secret_, connection.ends);
     return shake_hands(connection);

@@ -41,8 +41,9 @@ void say_to_launcher(const Descriptor &launcher, RelayWord word, const std::stri
 
 class Relay {
   public:
-    /// Takes connections at `listener`. The other end of `orders` is the launcher's (relay_process.h). Throws Error.
-    Relay(const Arena &arena, Descriptor listener, const Descriptor &orders);
+    /// Takes connections at `listener` and, of ranks of this host, at `local`. The other end of `orders` is the
+    /// launcher's (relay_process.h). Throws Error.
+    Relay(const Arena &arena, Descriptor listener, Descriptor local, const Descriptor &orders);
 
     /// Until the launcher says that all ranks of this host have ended, and what they have sent has been received by the
     /// kernels of other hosts. Throws Error if messages cannot be carried.
@@ -65,6 +66,7 @@ class Relay {
         std::uint16_t port;
         bool is_relay;
         std::int32_t node;
+        std::uint32_t socket; ///< of a rank, where it is quicker to reach; 0: nowhere
     };
     struct Connection {
         HandshakeEnds ends;
@@ -74,13 +76,13 @@ class Relay {
         int attempts = 0;
         Flow forth = {}, back = {};
     };
-    enum class Ready : std::uint32_t { listener, orders, stranger, near, far };
+    enum class Ready : std::uint32_t { listener, local, orders, stranger, near, far };
 
     using Strangers = std::map<std::uint32_t, Stranger>;
 
     static std::uint64_t key_of(Ready kind, std::uint32_t number);
     void take(std::uint64_t key, std::uint32_t events);
-    void accept();
+    void accept(const Descriptor &listener);
     void hear(std::uint32_t number);
     void make_room_for_stranger();
     void close_silent();
@@ -102,7 +104,7 @@ class Relay {
     void note(const std::string &text);
 
     const Arena &arena_;
-    Descriptor listener_;
+    Descriptor listener_, local_;
     const Descriptor &orders_;
     Descriptor ready_;
     Secret secret_;

@@ -12,6 +12,7 @@
 #include <cstdlib>
 
 #include "boot/error.h"
+#include "boot/foreign/host_socket.h"
 #include "boot/proof/handshake.h"
 #include "launch/hosts/relay.h"
 
@@ -34,13 +35,14 @@ void close_all_but(const std::vector<int> &kept) {
     for (const int descriptor : closed) close(descriptor);
 }
 
-[[noreturn]] void be_relay(const Arena &arena, Descriptor listener, const Descriptor &orders, pid_t launcher) {
+[[noreturn]] void be_relay(const Arena &arena, Descriptor listener, Descriptor local, const Descriptor &orders,
+                           pid_t launcher) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != launcher) _exit(static_cast<int>(ExitStatus::failure)); // it had ended before
     prctl(PR_SET_NAME, "volley-relay");
-    close_all_but({listener.get(), orders.get()});
+    close_all_but({listener.get(), local.get(), orders.get()});
     try {
-        Relay(arena, std::move(listener), orders).run();
+        Relay(arena, std::move(listener), std::move(local), orders).run();
         _exit(static_cast<int>(ExitStatus::success));
     } catch (const std::exception &error) {
         say_to_launcher(orders, RelayWord::reason, error.what());
@@ -56,13 +58,18 @@ RelayProcess::RelayProcess(const Arena &arena, Descriptor listener) {
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         throw system_error("cannot make a socket to the process that carries messages");
     orders_ = Descriptor(ends[0]);
+    std::uint32_t number = 0;
+    Descriptor local = listen_on_host("where ranks hand in messages", number);
+    const std::int32_t own = arena.head()->node;
+    for (std::int32_t node = 0; node < static_cast<std::int32_t>(arena.head()->nodes); node++)
+        if (own < 0 || own == node) arena.node(node).relay_socket = number;
     Descriptor its_end(ends[1]);
     const pid_t launcher = getpid();
     process_ = fork();
     if (process_ < 0)
         throw system_error("cannot start the process that carries messages (is the limit of processes, ulimit -u, "
                            "too low?)");
-    if (process_ == 0) be_relay(arena, std::move(listener), its_end, launcher);
+    if (process_ == 0) be_relay(arena, std::move(listener), std::move(local), its_end, launcher);
 }
 
 RelayProcess::~RelayProcess() {

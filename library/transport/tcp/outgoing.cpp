@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The sender's end of a connection.
+#include "boot/foreign/host_socket.h"
 #include "boot/sockets.h"
 #include "transport/message.h"
 #include "transport/node.h"
@@ -82,7 +83,9 @@ Outgoing::Outgoing(ProcessIndex receiver, std::uint64_t key)
 bool Outgoing::connect() {
     const auto [address, port] = place_of(peer_);
     if (port == 0) return false;
-    Descriptor socket = connect_to(address, static_cast<std::uint16_t>(port));
+    Descriptor socket;
+    if (is_relayed_) socket = try_to_connect_on_host(node_records(node.arena)[node.number()].relay_socket);
+    if (!socket) socket = connect_to(address, static_cast<std::uint16_t>(port));
     if (socket)
         introduce(std::move(socket));
     else

@@ -2,6 +2,7 @@
 #include "transport/tcp/tcp.h"
 
 #include "boot/error.h"
+#include "boot/foreign/host_socket.h"
 #include "transport/abort.h"
 #include "transport/message.h"
 #include "transport/node.h"
@@ -91,9 +92,20 @@ void Tcp::open(Descriptor listener) {
     listener_ = is_published ? std::move(listener) : listen_at(address_of(node.number()), port);
     if (!descriptors.add(listener_.get(), EPOLLIN, key_of(Ready::listener, 0)))
         abort_job_for("the system has no room to watch for TCP connections");
+    if (node_records(node.arena)[node.number()].relay_port != 0) listen_for_relay();
     if (is_published) return;
     node.own->tcp_port.store(port, std::memory_order_release);
     node.wake_all(); // messages may wait for the port
+}
+
+/// Within a host a Unix socket is quicker.
+void Tcp::listen_for_relay() {
+    std::uint32_t number = 0;
+    Descriptor socket = listen_on_host("for messages of other ranks", number);
+    if (!descriptors.add(socket.get(), EPOLLIN, key_of(Ready::other_listener, static_cast<int>(listeners_.size()))))
+        abort_job_for("the system has no room to watch for connections");
+    listeners_.push_back({.address = {}, .port = 0, .socket = std::move(socket)});
+    node.own->relay_socket.store(number, std::memory_order_release);
 }
 
 std::uint16_t Tcp::listen_for_others(const NetworkAddress &address) {

@@ -87,13 +87,14 @@ class Tcp {
         std::uint64_t since_ns;
     };
 
-    /// A further socket where processes of other jobs connect.
+    /// A further socket where processes of other jobs, or the relay of this host, connect.
     struct Listener {
         NetworkAddress address;
         std::uint16_t port;
         Descriptor socket;
     };
 
+    void listen_for_relay();
     Outgoing &to(ProcessIndex process);
     bool is_over(ProcessIndex process);
     bool serve_incoming(std::uint32_t sender);
@@ -116,7 +117,7 @@ class Tcp {
     std::vector<ProcessIndex> waiting_;               ///< receivers that do not accept connections yet
     std::vector<Stranger> strangers_;                 ///< in the order in which they came
     int reported_ = 0;                                ///< strangers that were refused
-    std::vector<Listener> listeners_;                 ///< for other jobs
+    std::vector<Listener> listeners_;                 ///< further ones
     std::vector<ProcessIndex> parting_;               ///< of other jobs
     std::unordered_map<std::uint32_t, std::unique_ptr<Outgoing>> ending_; ///< by a number
     std::uint32_t next_ending_ = 0;

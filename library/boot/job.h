@@ -57,6 +57,9 @@ enum class Transport : std::uint32_t {
     /// The same, through a relay on each host (launch/hosts/relay.h). In the table of processes (transport/process.h)
     /// this is tcp: it only makes a difference where to connect.
     daemon = 2,
+    /// The same connections, whose frames libfabric carries (transport/fabric/fabric.h). In the table of processes
+    /// (transport/process.h) this is tcp.
+    fabric = 3,
 };
 
 /// The stages of a rank's life, as others and the launcher see it. A rank only moves forward.

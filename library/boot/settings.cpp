@@ -35,18 +35,16 @@ std::optional<Number> read_number(const char *name, const char *what, Number lea
 }
 
 const char *name_of(Transport transport) {
-    return transport == Transport::shm ? "shm" : transport == Transport::tcp ? "tcp" : "daemon";
+    return std::ranges::find(transport_names, transport, &TransportName::transport)->name;
 }
 
 std::optional<Transport> read_transport() {
     const char *text = std::getenv("VOLLEY_TRANSPORT");
     const std::string_view name = text != nullptr ? text : "";
     if (name.empty() || name == "auto") return {};
-    if (name == "shm") return Transport::shm;
-    if (name == "tcp") return Transport::tcp;
-    if (name == "daemon") return Transport::daemon;
-    throw Error(std::string("environment variable VOLLEY_TRANSPORT is '") + text +
-                "': it must be auto, shm, tcp or daemon, or not be set");
+    if (const auto transport = transport_of(name)) return transport;
+    throw Error(std::string("environment variable VOLLEY_TRANSPORT is '") + text + "': it must be " +
+                transport_choice() + ", or not be set");
 }
 
 std::vector<NamedRanks> read_process_sets() {
@@ -75,6 +73,19 @@ std::vector<std::uint32_t> read_nodes() {
 }
 
 } // namespace
+
+std::optional<Transport> transport_of(std::string_view name) {
+    const auto *found = std::ranges::find(transport_names, name, &TransportName::name);
+    if (found == std::end(transport_names)) return {};
+    return found->transport;
+}
+
+std::string transport_choice() {
+    std::string text = "auto";
+    for (const TransportName &each : transport_names)
+        text += std::string(&each == std::end(transport_names) - 1 ? " or " : ", ") + each.name;
+    return text;
+}
 
 std::string numbers_text(const std::vector<std::uint32_t> &numbers) {
     std::string text;
@@ -137,7 +148,7 @@ constexpr SettingText setting_texts[] = {
      [](const Settings &settings, bool) { return std::to_string(settings.refused_allocation); }},
     {"VOLLEY_TRANSPORT",
      "what carries messages between ranks: shm, memory they share; tcp, TCP connections; daemon, a process beside the "
-     "ranks of each host; auto, what is fastest",
+     "ranks of each host; fabric, libfabric (InfiniBand and others); auto, what is fastest",
      [](const Settings &settings, bool) -> std::string {
          return settings.transport ? name_of(*settings.transport) : "auto";
      }},

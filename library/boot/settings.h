@@ -19,6 +19,17 @@ namespace volley {
 inline constexpr std::uint64_t generous_arena_bytes = std::uint64_t{64} << 30;
 inline constexpr std::uint64_t least_arena_bytes = std::uint64_t{16} << 20;
 
+/// The transports that a user may name; another choice is "auto".
+struct TransportName {
+    Transport transport;
+    const char *name;
+};
+inline constexpr TransportName transport_names[] = {
+    {Transport::shm, "shm"}, {Transport::tcp, "tcp"}, {Transport::daemon, "daemon"}, {Transport::fabric, "fabric"}};
+std::optional<Transport> transport_of(std::string_view name);
+/// "auto, shm, ... or fabric".
+std::string transport_choice();
+
 struct Settings {
     /// VOLLEY_CHECK: ranks compare what they are about to do together (collective/compare.h), and report once where a
     /// program computes with characters (core/operation.h).

@@ -69,8 +69,10 @@ class Messages {
     /// One round of all transports. True if anything moved.
     bool progress(Look look) {
         bool moved = shared_memory.progress(look);
-        if (tcp.enabled()) [[unlikely]]
+        if (tcp.enabled()) [[unlikely]] {
             moved |= tcp.progress(look);
+            if (fabric.enabled()) moved |= fabric.progress();
+        }
         return moved;
     }
 

@@ -95,7 +95,10 @@ void join() {
     node.wait_policy = WaitPolicy::for_job(place.arena->ranks_here + relays, place.arena->cpus);
     node.fences = prepare_fences();
     messages.prepare();
-    if (processes.uses(Transport::tcp)) tcp.open(std::move(place.listener));
+    if (processes.uses(Transport::tcp)) {
+        tcp.open(std::move(place.listener));
+        if (place.arena->transport == Transport::fabric) fabric.open();
+    }
     introspection.open();
     make_predefined_communicators();
     take_origin_of_job();

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "boot/error.h"
+#include "boot/settings.h"
 #include "launch/familiar_options.h"
 #include "launch/hosts/locations.h"
 
@@ -75,8 +76,8 @@ Binding read_binding(const std::string &text) {
 }
 
 std::string read_transport(const std::string &text) {
-    if (text == "auto" || text == "shm" || text == "tcp" || text == "daemon") return text;
-    refuse("option --transport has the value '" + text + "': it is auto, shm, tcp or daemon");
+    if (text == "auto" || transport_of(text)) return text;
+    refuse("option --transport has the value '" + text + "': it is " + transport_choice());
 }
 
 /// What Open MPI maps ranks by within a host; processors are shared out by --bind here.
@@ -200,7 +201,7 @@ void read_options(Reader &reader, CommandLine &line, Application &application, b
         {"transport",
          [&](const std::string &typed, Reader &from) {
              line.environment.emplace_back("VOLLEY_TRANSPORT",
-                                           read_transport(from.value(typed, "auto, shm, tcp or daemon")));
+                                           read_transport(from.value(typed, transport_choice().c_str())));
          }},
         {"hosts", hosts},
         {"host", hosts},
@@ -344,7 +345,8 @@ For the whole job:
                       likes; without this option, core if there are as many processors as ranks
   --transport NAME    what carries messages between ranks: shm, memory they share; tcp, TCP connections, also on
                       one host; daemon: a process beside the ranks of each host, so that messages move while
-                      programs compute; auto: what is fastest (the default)
+                      programs compute; fabric: libfabric (InfiniBand and others); auto: what is fastest
+                      (the default)
   --hosts A:4,B:4     run on these hosts, so many ranks on each (1); --host is the same
   --hostfile FILE     the same from a file, one host a line, as Open MPI, MPICH and LAM have it; also -f, -machinefile
   C, N, n0-3,5, c0-3  before PROGRAM: a rank for each slot, host, these hosts, these slots, of the list or of the node

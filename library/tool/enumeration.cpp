@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tool/enumeration.h"
 
-#include "boot/job.h"
+#include "boot/settings.h"
 #include "core/functions.h"
 #include "tool/interface.h"
 
@@ -14,6 +14,12 @@ namespace {
 const Enumeration *const all[] = {&switch_enumeration, &transport_enumeration, &thread_level_enumeration,
                                   &wait_enumeration};
 
+std::vector<Enumeration::Item> transport_items() {
+    std::vector<Enumeration::Item> items;
+    for (const auto &[transport, name] : transport_names) items.push_back({static_cast<int>(transport), name});
+    return items;
+}
+
 /// nullptr for a handle that names none.
 const Enumeration *find(MPI_T_enum handle) {
     for (const Enumeration *enumeration : all)
@@ -24,10 +30,7 @@ const Enumeration *find(MPI_T_enum handle) {
 } // namespace
 
 const Enumeration switch_enumeration{"volley_switch", {{0, "off"}, {1, "on"}}};
-const Enumeration transport_enumeration{"volley_transport",
-                                        {{static_cast<int>(Transport::shm), "shm"},
-                                         {static_cast<int>(Transport::tcp), "tcp"},
-                                         {static_cast<int>(Transport::daemon), "daemon"}}};
+const Enumeration transport_enumeration{"volley_transport", transport_items()};
 const Enumeration thread_level_enumeration{"volley_thread_level",
                                            {{MPI_THREAD_SINGLE, "MPI_THREAD_SINGLE"},
                                             {MPI_THREAD_FUNNELED, "MPI_THREAD_FUNNELED"},

@@ -76,6 +76,7 @@ std::span<const epoll_event> Descriptors::look() {
 bool Descriptors::sleep(const std::atomic<std::uint32_t> &wake, std::uint32_t seen, const timespec &longest) {
     // The thread that slept here before may have taken the byte that came with this change.
     if (wake.load(std::memory_order_acquire) != seen) return true;
+    if (may_sleep_ != nullptr && !may_sleep_()) return true;
     std::array<pollfd, 2> watched{pollfd{.fd = set_.get(), .events = POLLIN, .revents = 0},
                                   pollfd{.fd = wake_up_.get(), .events = POLLIN, .revents = 0}};
     bool woken = ppoll(watched.data(), watched.size(), &longest, nullptr) != 0;

@@ -59,6 +59,12 @@ class Descriptors {
     /// Sleeps until something is ready or `wake` is not `seen`. False if the time limit ended it.
     bool sleep(const std::atomic<std::uint32_t> &wake, std::uint32_t seen, const timespec &longest);
 
+    /// Before each sleep this is asked whether a descriptor that is watched will end it; if not, sleep() returns. It is
+    /// called without the rank's lock.
+    void ask_before_sleep(bool (*may_sleep)()) {
+        may_sleep_ = may_sleep;
+    }
+
     /// Ends the sleep of the rank whose wake-up socket has this number.
     void wake_up(std::uint32_t number);
 
@@ -67,6 +73,7 @@ class Descriptors {
     std::uint64_t found_ = 0;
     epoll_event ready_[64];
     std::atomic<bool> taken_ = false;
+    bool (*may_sleep_)() = nullptr;
 };
 
 extern Descriptors descriptors;

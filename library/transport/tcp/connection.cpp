@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transport/tcp/connection.h"
 
+#include "boot/error.h"
 #include "transport/abort.h"
 #include "transport/node.h"
 #include "wait/descriptors.h"
@@ -42,20 +43,71 @@ std::string description(ProcessIndex process) {
 
 } // namespace
 
+/// The ranks of a job have one transport. Those of other jobs may have another, so there it is TCP.
+Connection::Connection(ProcessIndex peer, std::uint64_t key) : peer_(peer), key_(key) {
+    if (fabric.enabled() && !processes.is_of_other_job(peer))
+        fabric_ = std::make_unique<FabricChannel>(static_cast<FabricUser &>(*this));
+}
+
 const RankRecord &Connection::record_of_peer() const {
     return rank_records(node.arena)[peer_];
 }
 
 bool Connection::frame(const wire::FrameHeader &header, unsigned char *payload) {
-    if (header.kind != wire::FrameKind::leaving) return take_frame(header, payload);
-    peer_leaves_ = true;
-    return true;
+    switch (header.kind) {
+    case wire::FrameKind::leaving:
+        peer_leaves_ = true;
+        return true;
+    case wire::FrameKind::fabric:
+        return fabric_ && introduce(payload);
+    case wire::FrameKind::taken:
+        return ++leavings_taken_ <= leavings_;
+    default:
+        return take_frame(header, payload);
+    }
+}
+
+bool Connection::introduce(const unsigned char *introduction) {
+    wire::FabricIntroduction other;
+    std::memcpy(&other, introduction, sizeof other);
+    try {
+        return fabric_->introduce(other);
+    } catch (const Error &error) {
+        fail(error.what());
+    }
+}
+
+void Connection::take_from_fabric(const wire::FrameHeader &header, unsigned char *payload) {
+    if (header.kind == wire::FrameKind::leaving) { // behind all others
+        writer_.add({.kind = wire::FrameKind::taken});
+        flush();
+    } else if (header.kind == wire::FrameKind::taken || !take_frame(header, payload)) {
+        fail("what arrived is no message of this library");
+    }
+}
+
+/// Nothing that was to go to a rank that has left, or is gone, is missed. Its end is found by the socket.
+void Connection::fabric_failed(const std::string &reason) {
+    if (peer_leaves_ || is_lost_) return;
+    if (!reading_) receive();
+    if (!peer_leaves_ && !is_lost_) fail("libfabric's provider " + fabric.endpoint().provider() + ": " + reason);
+}
+
+void Connection::say(const wire::FrameHeader &header, const void *payload) {
+    if (fabric_)
+        fabric_->say(header, payload);
+    else
+        writer_.add(header, payload);
 }
 
 void Connection::use(Descriptor socket) {
     socket_ = std::move(socket);
     is_pending_ = false;
     if (!descriptors.add(socket_.get(), EPOLLIN, key_)) fail(std::strerror(errno));
+    if (fabric_) {
+        const wire::FabricIntroduction own = fabric_->introduction();
+        writer_.add({.kind = wire::FrameKind::fabric, .bytes = sizeof own}, &own);
+    }
     flush();
 }
 
@@ -138,6 +190,7 @@ void Connection::watch(bool writable) {
 
 bool Connection::is_acknowledged() const {
     int bytes = 0;
+    if (fabric_ && socket_ && !peer_leaves_ && leavings_taken_ < leavings_) return false;
     return !is_pending_ && (peer_leaves_ || !socket_ || ioctl(socket_.get(), SIOCOUTQ, &bytes) != 0 || bytes == 0);
 }
 
@@ -145,6 +198,10 @@ void Connection::say_leaving() {
     // A sender's connection whose receiver never accepted one has nothing to say, and nobody to say it to.
     if ((!socket_ && !is_pending_) || is_lost_ || is_ending_) return;
     writer_.add({.kind = wire::FrameKind::leaving});
+    if (fabric_) {
+        fabric_->say({.kind = wire::FrameKind::leaving});
+        leavings_++;
+    }
     flush();
 }
 

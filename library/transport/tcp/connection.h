@@ -9,6 +9,7 @@
 
 #include "boot/descriptor.h"
 #include "boot/proof/handshake_socket.h"
+#include "transport/fabric/fabric.h"
 #include "transport/message.h"
 #include "transport/tcp/frames.h"
 #include "transport/tcp/grants.h"
@@ -31,7 +32,7 @@ struct TcpStatistics {
     std::uint64_t connections = 0, bytes_sent = 0, bytes_received = 0, retransmissions = 0;
 };
 
-class Connection : protected FrameHandler {
+class Connection : protected FrameHandler, private FabricUser {
   public:
     Connection(const Connection &) = delete;
     Connection &operator=(const Connection &) = delete;
@@ -41,7 +42,7 @@ class Connection : protected FrameHandler {
 
     /// The kernel has taken everything that was to be written, or the other end is gone.
     bool is_written() const {
-        return writer_.is_empty() && !is_pending_;
+        return writer_.is_empty() && !is_pending_ && (!fabric_ || fabric_->is_sent() || is_lost_);
     }
     /// The kernel at the other end has received all that was written.
     bool is_acknowledged() const;
@@ -59,7 +60,7 @@ class Connection : protected FrameHandler {
     }
 
   protected:
-    Connection(ProcessIndex peer, std::uint64_t key) : peer_(peer), key_(key) {}
+    Connection(ProcessIndex peer, std::uint64_t key);
     ~Connection() = default;
 
     /// Takes the socket into use: it is watched and written to from now on.
@@ -70,6 +71,8 @@ class Connection : protected FrameHandler {
     void expect() {
         is_pending_ = true;
     }
+    /// Sends a frame, or keeps it until flush(). `payload` has header.bytes bytes if there is one.
+    void say(const wire::FrameHeader &header, const void *payload = nullptr);
     /// Writes as much as the kernel takes.
     bool flush();
 
@@ -93,12 +96,16 @@ class Connection : protected FrameHandler {
     const RankRecord &record_of_peer() const;
 
     [[noreturn]] void fail(const std::string &reason) const;
+    void fabric_failed(const std::string &reason) final;
 
     const ProcessIndex peer_;
     std::uint64_t key_; ///< by which its socket is watched
     FrameWriter writer_;
+    std::unique_ptr<FabricChannel> fabric_; ///< carries all frames but those that are of the socket; or nullptr
 
   private:
+    void take_from_fabric(const wire::FrameHeader &header, unsigned char *payload) final;
+    bool introduce(const unsigned char *introduction);
     bool frame(const wire::FrameHeader &header, unsigned char *payload) final;
     bool receive();
     void write_failed();
@@ -112,7 +119,8 @@ class Connection : protected FrameHandler {
     bool is_lost_ = false;
     std::string why_lost_ = "it was closed before";
     bool peer_leaves_ = false;
-    bool reading_ = false; ///< what has been read is being handled
+    int leavings_ = 0, leavings_taken_ = 0; ///< said by libfabric, and handled there
+    bool reading_ = false;                  ///< what has been read is being handled
     bool watches_writable_ = false;
     bool payload_open_ = false;
     FrameReader reader_;
@@ -143,7 +151,7 @@ class Outgoing final : public Connection {
     struct Stream {
         Send *send;
         std::uint64_t id;
-        Count written = 0;
+        Count written = 0; ///< by libfabric: sent
         Count granted = 0;
         bool is_all = false; ///< no more is wanted than what is granted
 
@@ -165,6 +173,9 @@ class Outgoing final : public Connection {
     void try_again(int reason);
     bool pulled(const wire::FrameHeader &header);
     bool write(const Stream &stream);
+    class FabricPiece;
+    bool pulled_by_fabric(const wire::FrameHeader &header);
+    void piece_sent(std::uint64_t id, Count bytes);
 
     std::unique_ptr<InitiatorSocket> handshake_; ///< while it is under way
     int attempts_ = 0;                           ///< to connect
@@ -176,11 +187,12 @@ class Outgoing final : public Connection {
     /// Eager messages of which the relay has not taken all: it takes them whatever the receiver does, and then they
     /// are on their way while this program computes.
     std::vector<Send *> untaken_;
-    std::deque<Stream> streams_;                       ///< the data of the first is being written
-    std::unordered_map<std::uint64_t, Stream> halted_; ///< all that is granted has been written, and more is wanted
-    Count piece_ = 0;                                  ///< bytes of it that are being written
-    std::vector<char> packed_;                         ///< these bytes, if they do not lie in one block
-    std::vector<char> packed_eager_;                   ///< an eager message that does not lie in one block
+    std::deque<Stream> streams_; ///< the data of the first is being written
+    /// All that is granted has been written, and more is wanted. By libfabric: all whose data is under way.
+    std::unordered_map<std::uint64_t, Stream> halted_;
+    Count piece_ = 0;                ///< bytes of it that are being written
+    std::vector<char> packed_;       ///< these bytes, if they do not lie in one block
+    std::vector<char> packed_eager_; ///< an eager message that does not lie in one block
 };
 
 /// The connection from a rank that sends messages to this rank.
@@ -205,8 +217,11 @@ class Incoming final : public Connection, private GrantedSender {
     std::pair<ProcessIndex, ProcessIndex> ends() const override;
     void arrive(const Arrival &arrival, const unsigned char *payload);
     void cancel(std::uint64_t id);
-    void pull(std::uint64_t id, Count granted, bool is_all);
-    void tell_granted(const Fetch &fetch) override;
+    void pull(std::uint64_t id, Count granted, bool is_all, std::uint64_t tag = 0);
+    class FabricPlace;
+    std::uint64_t post_places(Fetch &fetch);
+    void piece_arrived(std::uint64_t id, Count from, Count bytes, const char *packed);
+    void tell_granted(Fetch &fetch) override;
 
     std::uint64_t last_id_ = 0;
     std::uint64_t arrived_ = 0;                            ///< cost of eager messages that have not been received

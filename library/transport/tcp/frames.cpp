@@ -78,8 +78,7 @@ bool FrameReader::take_frames(FrameHandler &handler) {
             data_left_ = header.bytes;
             continue;
         }
-        std::size_t all = sizeof header;
-        if (header.kind == wire::FrameKind::eager) all += header.bytes;
+        const std::size_t all = sizeof header + wire::payload_bytes(header);
         if (end_ - begin_ < all) return true;
         if (!handler.frame(header, buffer_.get() + begin_ + sizeof header)) return false;
         begin_ += all;

@@ -17,7 +17,7 @@ namespace volley {
 /// Handles the frames that arrive. A function returns false if the frame makes no sense at that point.
 class FrameHandler {
   public:
-    /// A whole frame of any kind but data; `payload` is that of an eager message, valid during the call.
+    /// A whole frame of any kind but data; `payload` is what follows the header, valid during the call.
     virtual bool frame(const wire::FrameHeader &header, unsigned char *payload) = 0;
     /// A data frame begins. The handler sets `place` to where the payload goes; if it leaves `place` alone, data() is
     /// called with each part that has come.

@@ -33,6 +33,7 @@ struct Fetch {
     Count wanted; ///< bytes, more than 0
     Count arrived = 0;
     Count granted = 0;
+    Count placed = 0; ///< by libfabric: bytes that have a place to come to
 };
 
 /// One sender's part in this.
@@ -43,7 +44,7 @@ class GrantedSender {
   protected:
     ~GrantedSender() = default;
     /// Tells the sender that it may send up to there.
-    virtual void tell_granted(const Fetch &fetch) = 0;
+    virtual void tell_granted(Fetch &fetch) = 0;
 
   private:
     friend class Grants;

@@ -34,7 +34,7 @@ class Sender final : public GrantedSender {
     }
 
   private:
-    void tell_granted(const Fetch &fetch) override {
+    void tell_granted(Fetch &fetch) override {
         EXPECT_GT(fetch.granted, told_);
         if (told_ == 0) begun_.push_back(number_);
         told_ = fetch.granted;
@@ -107,7 +107,7 @@ TEST_F(GrantsTest, ShortMessagesOfOneSenderGoTogether) {
     Sender &first = *senders[0];
     struct Several final : GrantedSender {
         using GrantedSender::GrantedSender;
-        void tell_granted(const Fetch &fetch) override {
+        void tell_granted(Fetch &fetch) override {
             told.push_back(fetch.id);
         }
         std::vector<std::uint64_t> told;

@@ -7,7 +7,10 @@
 #include "transport/tcp/connection.h"
 #include "transport/tcp/tcp.h"
 
+#include <algorithm>
 #include <cstring>
+#include <memory>
+#include <vector>
 
 namespace volley {
 
@@ -74,18 +77,71 @@ void Incoming::cancel(std::uint64_t id) {
     if (found == kept_.end() || found->second->communicator) return;
     Unexpected &message = *found->second;
     kept_.erase(found);
-    writer_.add({.kind = wire::FrameKind::cancelled, .id = id});
+    say({.kind = wire::FrameKind::cancelled, .id = id});
     drop_unexpected(message);
 }
 
-void Incoming::pull(std::uint64_t id, Count granted, bool is_all) {
-    writer_.add(
-        {.kind = wire::FrameKind::pull, .tag = is_all ? 1 : 0, .bytes = static_cast<std::uint64_t>(granted), .id = id});
+void Incoming::pull(std::uint64_t id, Count granted, bool is_all, std::uint64_t tag) {
+    say({.kind = wire::FrameKind::pull,
+         .tag = is_all ? 1 : 0,
+         .bytes = static_cast<std::uint64_t>(granted),
+         .id = id,
+         .name = tag});
     flush();
 }
 
-void Incoming::tell_granted(const Fetch &fetch) {
-    pull(fetch.id, fetch.granted, fetch.granted == fetch.wanted);
+void Incoming::tell_granted(Fetch &fetch) {
+    const std::uint64_t tag = fabric_ ? post_places(fetch) : 0;
+    pull(fetch.id, fetch.granted, fetch.granted == fetch.wanted, tag);
+}
+
+/// The place of a piece of a message's data, which comes by libfabric.
+class Incoming::FabricPlace final : public FabricOperation {
+  public:
+    FabricPlace(Incoming &connection, const Fetch &fetch, Count from, Count to)
+        : connection_(connection), id_(fetch.id), from_(from), bytes_(to - from) {
+        if (!fetch.receive->contiguous) packed_.resize(static_cast<std::size_t>(bytes_));
+        place_ = fetch.receive->contiguous ? fetch.receive->contiguous + from : packed_.data();
+    }
+    void post(std::uint64_t tag) {
+        fabric.endpoint().receive_tagged(place_, static_cast<std::size_t>(bytes_), tag, *this);
+    }
+    void completed(std::size_t bytes) override {
+        const std::unique_ptr<FabricPlace> own(this);
+        if (static_cast<Count>(bytes) != bytes_) return connection_.fabric_failed("a piece of data has another size");
+        connection_.piece_arrived(id_, from_, bytes_, packed_.empty() ? nullptr : packed_.data());
+    }
+    void failed(const std::string &reason) override {
+        const std::unique_ptr<FabricPlace> own(this);
+        connection_.fabric_failed(reason);
+    }
+
+  private:
+    Incoming &connection_;
+    const std::uint64_t id_;
+    const Count from_, bytes_;
+    char *place_ = nullptr;
+    std::vector<char> packed_; ///< for a buffer that is not one block
+};
+
+/// Places for all that is granted and has none yet. Returns the tag of the first; the others have those that follow.
+std::uint64_t Incoming::post_places(Fetch &fetch) {
+    std::uint64_t first = 0;
+    while (fetch.placed < fetch.granted) {
+        const Count to = std::min<Count>(fetch.placed + wire::largest_data, fetch.granted);
+        const std::uint64_t tag = fabric.new_tag();
+        if (first == 0) first = tag;
+        (new FabricPlace(*this, fetch, fetch.placed, to))->post(tag);
+        fetch.placed = to;
+    }
+    return first;
+}
+
+void Incoming::piece_arrived(std::uint64_t id, Count from, Count bytes, const char *packed) {
+    current_ = &fetches_.at(id);
+    if (packed != nullptr) unpack(current_->receive->buffer, from, from + bytes, packed);
+    part_ = frame_ = bytes;
+    end_data();
 }
 
 void Incoming::fetch(Receive &receive, std::uint64_t id, Count wanted) {
@@ -108,7 +164,7 @@ void Incoming::give_credit(Count bytes) {
     arrived_ -= cost;
     owed_ += cost;
     if (owed_ < wire::credit_portion) return;
-    writer_.add({.kind = wire::FrameKind::credit, .bytes = owed_});
+    say({.kind = wire::FrameKind::credit, .bytes = owed_});
     owed_ = 0;
     flush();
 }

@@ -151,7 +151,7 @@ void Outgoing::start(Send &send) {
     if (!is_eager) {
         send.tcp_number = ++last_id_;
         announced_[send.tcp_number] = &send;
-        writer_.add(header_of(send, wire::FrameKind::request, send.tcp_number));
+        say(header_of(send, wire::FrameKind::request, send.tcp_number));
     } else {
         unreceived_ += wire::eager_cost(bytes);
         const char *payload = send.contiguous;
@@ -160,7 +160,7 @@ void Outgoing::start(Send &send) {
             pack(send.buffer, 0, send.bytes, packed_eager_.data());
             payload = packed_eager_.data();
         }
-        writer_.add(header_of(send, wire::FrameKind::eager, 0), payload);
+        say(header_of(send, wire::FrameKind::eager, 0), payload);
         if (is_relayed_)
             untaken_.push_back(&send);
         else
@@ -176,12 +176,12 @@ void Outgoing::all_written() {
 
 void Outgoing::cancel(const Send &send) {
     if (!announced_.contains(send.tcp_number)) return; // it is being received
-    writer_.add({.kind = wire::FrameKind::cancel, .id = send.tcp_number});
+    say({.kind = wire::FrameKind::cancel, .id = send.tcp_number});
     flush();
 }
 
 void Outgoing::tell_departed(std::uint32_t context, int members) {
-    writer_.add({.kind = wire::FrameKind::departed, .context = context, .bytes = static_cast<std::uint64_t>(members)});
+    say({.kind = wire::FrameKind::departed, .context = context, .bytes = static_cast<std::uint64_t>(members)});
     flush();
 }
 
@@ -210,6 +210,7 @@ bool Outgoing::Stream::grant(const wire::FrameHeader &header) {
 }
 
 bool Outgoing::pulled(const wire::FrameHeader &header) {
+    if (fabric_) return pulled_by_fabric(header);
     if (auto found = announced_.extract(header.id)) {
         Stream stream{.send = found.mapped(), .id = header.id};
         return stream.grant(header) && write(stream);
@@ -228,6 +229,69 @@ bool Outgoing::write(const Stream &stream) {
     else
         halted_[stream.id] = stream;
     return true;
+}
+
+/// A piece of a message's data, under way by libfabric.
+class Outgoing::FabricPiece final : public FabricOperation {
+  public:
+    FabricPiece(Outgoing &connection, const Stream &stream, Count from, Count to)
+        : connection_(connection), id_(stream.id), bytes_(to - from) {
+        const Send &send = *stream.send;
+        if (send.contiguous) {
+            data_ = send.contiguous + from;
+            return;
+        }
+        packed_.resize(static_cast<std::size_t>(bytes_));
+        pack(send.buffer, from, to, packed_.data());
+        data_ = packed_.data();
+    }
+    void send(FabricChannel &channel, std::uint64_t tag) {
+        channel.send_data(data_, static_cast<std::size_t>(bytes_), tag, *this);
+    }
+    void completed(std::size_t) override {
+        Outgoing &connection = connection_;
+        const auto [id, bytes] = std::pair(id_, bytes_);
+        delete this;
+        connection.piece_sent(id, bytes);
+    }
+    void failed(const std::string &reason) override {
+        Outgoing &connection = connection_;
+        delete this;
+        connection.fabric_failed(reason);
+    }
+
+  private:
+    Outgoing &connection_;
+    const std::uint64_t id_;
+    const Count bytes_;
+    const char *data_ = nullptr;
+    std::vector<char> packed_; ///< the data, if it does not lie in one block
+};
+
+/// The places of what is granted are there, one for each piece.
+bool Outgoing::pulled_by_fabric(const wire::FrameHeader &header) {
+    if (auto found = announced_.extract(header.id)) halted_[header.id] = {.send = found.mapped(), .id = header.id};
+    const auto found = halted_.find(header.id);
+    if (found == halted_.end()) return false;
+    Stream &stream = found->second;
+    const Count from = stream.granted;
+    if (!stream.grant(header)) return false;
+    std::uint64_t tag = header.name;
+    const Count to = stream.granted;
+    for (Count at = from; at < to; at += wire::largest_data)
+        (new FabricPiece(*this, stream, at, std::min<Count>(at + wire::largest_data, to)))->send(*fabric_, tag++);
+    if (to == from) piece_sent(header.id, 0); // nothing is wanted of it
+    return true;
+}
+
+void Outgoing::piece_sent(std::uint64_t id, Count bytes) {
+    const auto found = halted_.find(id);
+    Stream &stream = found->second;
+    stream.written += bytes;
+    if (stream.written < stream.granted || !stream.is_all) return;
+    Send &send = *stream.send;
+    halted_.erase(found);
+    sent(send);
 }
 
 bool Outgoing::begin_data(const wire::FrameHeader &, char *&) {
@@ -260,7 +324,7 @@ void Outgoing::payload_written() {
 }
 
 bool Outgoing::is_needed() const {
-    return has_started_ && (!is_delivered() || !writer_.is_empty());
+    return has_started_ && (!is_delivered() || !writer_.is_empty() || (fabric_ && !fabric_->is_sent()));
 }
 
 std::pair<ProcessIndex, ProcessIndex> Outgoing::ends() const {

@@ -38,7 +38,17 @@ constexpr std::uint32_t busy_rounds = 128;
 constexpr std::uint32_t rounds_per_look = 16;
 
 /// What is ready is found by its key: a kind and a process or descriptor.
-enum class Ready : std::uint32_t { listener, other_listener, stranger, outgoing, incoming, ending, watched, grants };
+enum class Ready : std::uint32_t {
+    listener,
+    other_listener,
+    stranger,
+    outgoing,
+    incoming,
+    ending,
+    watched,
+    grants,
+    elsewhere
+};
 
 /// The place of a process's connection, made if the table of processes has grown.
 template <class Connections> auto &place_for(ProcessIndex process, Connections &connections) {
@@ -124,6 +134,10 @@ std::uint16_t Tcp::listen_for_others(const NetworkAddress &address) {
 
 void Tcp::watch(int descriptor, bool writable) {
     descriptors.add(descriptor, writable ? EPOLLOUT : EPOLLIN, key_of(Ready::watched, 0));
+}
+
+void Tcp::watch_elsewhere(int descriptor) {
+    descriptors.add(descriptor, EPOLLIN, key_of(Ready::elsewhere, 0));
 }
 
 void Tcp::unwatch(int descriptor) {
@@ -225,6 +239,8 @@ bool Tcp::handle(std::uint64_t key) {
         return true;
     case Ready::grants:
         return grants.timer_ended();
+    case Ready::elsewhere:
+        return false;
     }
     return false;
 }

@@ -41,6 +41,8 @@ class Tcp {
     /// Watches a descriptor for a call that waits for it: what is ready ends the wait's sleep, and nothing else.
     /// Precondition: enabled().
     void watch(int descriptor, bool writable);
+    /// The same for one that another transport looks after.
+    void watch_elsewhere(int descriptor);
     void unwatch(int descriptor);
     bool enabled() const {
         return static_cast<bool>(listener_);

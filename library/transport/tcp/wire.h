@@ -22,6 +22,11 @@
 ///
 ///     leaving   the rank ends: from now on, a closed connection is no error
 ///
+/// With the transport fabric both send, first of all on the socket, `fabric`: a FabricIntroduction follows. All frames
+/// but `leaving` then go by libfabric (transport/fabric/fabric.h), and the data of messages without frames: `pull` says
+/// with which tags, from `name` on. `leaving` goes both ways; who has handled the one that came behind all others says
+/// `taken` on the socket.
+///
 /// Messages are matched in the order of their eager and request frames. The data of several messages may take turns.
 ///
 /// A communicator whose members are of several jobs has a context with a name, which each node numbers for itself:
@@ -37,8 +42,8 @@
 
 namespace volley::wire {
 
-/// "VOLTCP", version 4: what a handshake is for (HandshakeEnds).
-inline constexpr std::uint64_t protocol = 0x0450'4354'4c4f'5600;
+/// "VOLTCP", version 5: what a handshake is for (HandshakeEnds).
+inline constexpr std::uint64_t protocol = 0x0550'4354'4c4f'5600;
 
 enum class FrameKind : std::uint32_t {
     eager = 1,
@@ -50,6 +55,8 @@ enum class FrameKind : std::uint32_t {
     cancelled = 7,
     departed = 8,
     leaving = 9,
+    fabric = 10,
+    taken = 11,
 };
 
 struct FrameHeader {
@@ -63,6 +70,16 @@ struct FrameHeader {
 };
 
 static_assert(sizeof(FrameHeader) == 40);
+
+/// How to reach a rank's endpoint of libfabric.
+struct FabricIntroduction {
+    std::uint64_t token; ///< for messages of this connection
+    char provider[32];   ///< with a zero byte behind
+    std::uint32_t address_bytes;
+    unsigned char address[260];
+};
+
+static_assert(sizeof(FabricIntroduction) == 304);
 
 /// The longest message that is sent eagerly, and the longest payload of a data frame.
 inline constexpr std::uint64_t largest_eager = 16384;
@@ -99,10 +116,18 @@ inline constexpr bool is_sensible(const FrameHeader &header) {
         return header.id != 0;
     case FrameKind::departed:
         return header.bytes > 0;
+    case FrameKind::fabric:
+        return header.bytes == sizeof(FabricIntroduction);
     case FrameKind::leaving:
+    case FrameKind::taken:
         return true;
     }
     return false;
+}
+
+/// What follows the header at once.
+inline constexpr std::uint64_t payload_bytes(const FrameHeader &header) {
+    return header.kind == FrameKind::eager || header.kind == FrameKind::fabric ? header.bytes : 0;
 }
 
 } // namespace volley::wire

@@ -212,3 +212,12 @@ def test_a_host_that_falls_silent_ends_the_job(prefix: Path, cluster: Cluster, m
     os.kill(stopped, signal.SIGCONT)
     _, text = job.communicate()
     assert "host n2 is lost: nothing has been heard of it for 4 seconds; the job ends" in text
+
+
+@pytest.mark.skipif(not Path("/usr/include/rdma/fabric.h").exists(), reason="the library is built without libfabric")
+@pytest.mark.parametrize("mode", MODES)
+def test_ranks_of_several_hosts_compute_together_by_libfabric(
+    mode: str, mpi_program: MpiProgram, hosts_run: HostsRun
+) -> None:
+    program = mpi_program(FOLDER.parent / "point_to_point/traffic.cpp")
+    hosts_run("--transport", "fabric", "--ranks", mode, "-n", 5, program)

@@ -52,6 +52,6 @@ def test_the_transport_is_one_for_the_whole_job(mpi_program: MpiProgram, mpirun:
     assert outcome.returncode != 0
     assert "set it with mpiexec --transport" in outcome.stderr
     outcome = mpirun("--transport", "pigeon", "-n", 2, program, check=False)
-    assert "option --transport has the value 'pigeon': it is auto, shm, tcp or daemon" in outcome.stderr
+    assert "option --transport has the value 'pigeon': it is auto, shm, tcp, daemon or fabric" in outcome.stderr
     outcome = mpirun("-genv", "VOLLEY_TRANSPORT", "pigeon", "-n", 2, program, check=False)
-    assert "VOLLEY_TRANSPORT is 'pigeon': it must be auto, shm, tcp or daemon" in outcome.stderr
+    assert "VOLLEY_TRANSPORT is 'pigeon': it must be auto, shm, tcp, daemon or fabric" in outcome.stderr

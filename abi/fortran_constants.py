@@ -10,7 +10,7 @@ from tables import Section, Tables
 
 # Of C alone: the tool interface, sizes of Fortran's statuses in C, callbacks that are functions in Fortran, and
 # addresses, which in Fortran are variables.
-LEFT_OUT = frozenset({"tool_error_class", "fortran_status", "file_displacement"})
+LEFT_OUT = frozenset({"tool_error_class", "recovery_error_class", "fortran_status", "file_displacement"})
 # Strings end with a zero in C only, so they have room for one more character there.
 ONE_LESS = "string_length"
 

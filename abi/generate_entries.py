@@ -28,7 +28,7 @@ LICENSE = "// SPDX-License-Identifier: BSD-3-Clause\n// Generated from the table
 FILES: Mapping[str, tuple[str, ...]] = {
     "entries_messages": ("point_to_point", "buffer", "request", "status", "partitioned"),
     "entries_collectives": ("collective", "neighbourhood", "operation"),
-    "entries_communicators": ("communicator", "topology", "process", "attribute", "session", "group"),
+    "entries_communicators": ("communicator", "topology", "process", "attribute", "session", "group", "recovery"),
     "entries_windows": ("rma",),
     "entries_tool": ("tool",),
     "entries_objects": ("environment", "datatype", "info", "error", "conversion", "abi"),
@@ -162,6 +162,8 @@ INTRACOMMUNICATOR = frozenset(
                 "Comm_spawn_multiple",
             )
         ),
+        "MPIX_Comm_shrink",
+        "MPIX_Comm_ishrink",
         *(f"MPI_Win_{name}" for name in ("allocate", "allocate_shared", "create", "create_dynamic")),
     }
 )
@@ -197,6 +199,8 @@ WIDE: Mapping[str, str] = {
 COMMUNICATOR_OF: Mapping[str, str] = {"MPI_Comm": "*{}_object", "MPI_Win": "{}_object->communicator()"}
 
 COLLECTIVE = frozenset({"collective", "neighbourhood"})
+# Groups with functions that make an object together with all members of a communicator.
+MAKERS = frozenset({"communicator", "topology", "process", "rma", "io"})
 # Groups whose implementations say more about a wrong count than that it is negative, and that have arrays
 # of a length that is the function's first count.
 COUNTS_CHECKED_INSIDE = frozenset({"process", "datatype", "topology", "collective", "neighbourhood", "environment"})
@@ -241,7 +245,7 @@ class Implementation:
     @property
     def name(self) -> str:
         """The name in volley::mpi."""
-        return self.plain.name.removeprefix("MPI_")
+        return self.plain.name.removeprefix("MPIX_").removeprefix("MPI_")
 
     @property
     def takes_form(self) -> bool:
@@ -340,9 +344,10 @@ class Entry:
         if self._owner:
             body += self._decode_owner(self._owner)
         # C cannot pass an exception on. The standard library throws no others for want of memory.
-        body += ["try {", *self._checks(), *self._compare(), *self._work()]
+        body += ["try {", *self._checks(), *self._faults(), *self._compare(), *self._work()]
         for reason in ("bad_alloc", "length_error"):
             body += [f"}} catch (const std::{reason} &) {{", self._finish("out_of_memory()")]
+        body += ["} catch (const Interrupted &interrupted) {", self._finish("interrupted.code()")]
         body.append("}")
         return export(self.function, body)
 
@@ -375,6 +380,19 @@ class Entry:
         amount = "count, datatype" if {"count", "datatype"} <= named.keys() else "0, MPI_DATATYPE_NULL"
         compare = f"compare_collective(*comm_object, {self.plain_number}, {root}, {amount})"
         yield f"if (node.settings.checking) [[unlikely]] {{ {self._check(compare)} }}"
+
+    def _faults(self) -> Iterator[str]:
+        """What all members do together is refused where they cannot any more."""
+        named = {parameter.name for parameter in self.function.parameters if parameter.direction == "in"}
+        makes = {"MPI_Comm *", "MPI_Win *", "MPI_File *"}
+        is_maker = any(
+            parameter.type in makes and parameter.direction == "out" for parameter in self.function.parameters
+        )
+        if self.function.group in COLLECTIVE or (is_maker and self.function.group in MAKERS):
+            for name in sorted(named & {"comm", "comm_old", "local_comm", "intercomm"}):
+                yield self._check(
+                    f"{name}_object->fault == MPI_SUCCESS ? MPI_SUCCESS : failures.code_of(*{name}_object)"
+                )
 
     def _unguarded(self) -> Iterator[str]:
         if self.function.group == "conversion":

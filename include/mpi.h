@@ -321,6 +321,11 @@ typedef MPI_Session_errhandler_function MPI_Session_errhandler_fn;
 #define MPI_ERR_ERRHANDLER            61
 #define MPI_ERR_ABI                   62
 
+/* Error classes of functions MPIX_..., which the standard does not have; the values are MPICH's */
+#define MPIX_ERR_PROC_FAILED         101
+#define MPIX_ERR_PROC_FAILED_PENDING 102
+#define MPIX_ERR_REVOKED             103
+
 /* Error classes of the tool interface */
 #define MPI_T_ERR_CANNOT_INIT       1001
 #define MPI_T_ERR_NOT_ACCESSIBLE    1002
@@ -1710,6 +1715,22 @@ int MPI_Register_datarep_c(const char *datarep,
                            MPI_Datarep_conversion_function_c *write_conversion_fn,
                            MPI_Datarep_extent_function *dtype_file_extent_fn, void *extra_state);
 
+/* Going on without processes that have failed (User Level Failure Mitigation) */
+int MPIX_Comm_ack_failed(MPI_Comm comm, int num_to_ack,
+                         int *num_acked); /* from ULFM, not in the standard */
+int MPIX_Comm_agree(MPI_Comm comm, int *flag); /* from ULFM, not in the standard */
+int MPIX_Comm_failure_ack(MPI_Comm comm); /* from ULFM, not in the standard */
+int MPIX_Comm_failure_get_acked(MPI_Comm comm,
+                                MPI_Group *failedgrp); /* from ULFM, not in the standard */
+int MPIX_Comm_get_failed(MPI_Comm comm, MPI_Group *failedgrp); /* from ULFM, not in the standard */
+int MPIX_Comm_iagree(MPI_Comm comm, int *flag,
+                     MPI_Request *request); /* from ULFM, not in the standard */
+int MPIX_Comm_is_revoked(MPI_Comm comm, int *flag); /* from ULFM, not in the standard */
+int MPIX_Comm_ishrink(MPI_Comm comm, MPI_Comm *newcomm,
+                      MPI_Request *request); /* from ULFM, not in the standard */
+int MPIX_Comm_revoke(MPI_Comm comm); /* from ULFM, not in the standard */
+int MPIX_Comm_shrink(MPI_Comm comm, MPI_Comm *newcomm); /* from ULFM, not in the standard */
+
 /* Handles as integers, for other languages */
 MPI_Comm MPI_Comm_fromint(int comm);
 int MPI_Comm_toint(MPI_Comm comm);
@@ -2936,6 +2957,22 @@ int PMPI_Register_datarep_c(const char *datarep,
                             MPI_Datarep_conversion_function_c *read_conversion_fn,
                             MPI_Datarep_conversion_function_c *write_conversion_fn,
                             MPI_Datarep_extent_function *dtype_file_extent_fn, void *extra_state);
+
+/* Profiling names. Going on without processes that have failed (User Level Failure Mitigation) */
+int PMPIX_Comm_ack_failed(MPI_Comm comm, int num_to_ack,
+                          int *num_acked); /* from ULFM, not in the standard */
+int PMPIX_Comm_agree(MPI_Comm comm, int *flag); /* from ULFM, not in the standard */
+int PMPIX_Comm_failure_ack(MPI_Comm comm); /* from ULFM, not in the standard */
+int PMPIX_Comm_failure_get_acked(MPI_Comm comm,
+                                 MPI_Group *failedgrp); /* from ULFM, not in the standard */
+int PMPIX_Comm_get_failed(MPI_Comm comm, MPI_Group *failedgrp); /* from ULFM, not in the standard */
+int PMPIX_Comm_iagree(MPI_Comm comm, int *flag,
+                      MPI_Request *request); /* from ULFM, not in the standard */
+int PMPIX_Comm_is_revoked(MPI_Comm comm, int *flag); /* from ULFM, not in the standard */
+int PMPIX_Comm_ishrink(MPI_Comm comm, MPI_Comm *newcomm,
+                       MPI_Request *request); /* from ULFM, not in the standard */
+int PMPIX_Comm_revoke(MPI_Comm comm); /* from ULFM, not in the standard */
+int PMPIX_Comm_shrink(MPI_Comm comm, MPI_Comm *newcomm); /* from ULFM, not in the standard */
 
 /* Profiling names. Handles as integers, for other languages */
 MPI_Comm PMPI_Comm_fromint(int comm);

@@ -20,7 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAMS = ROOT / "tests" / "library"
-NAME = re.compile(r"\bP?(MPI_\w+)\b")
+NAME = re.compile(r"\bP?(MPIX?_\w+)\b")
 ORIGIN = re.compile(r'# \d+ "([^"]*)"')
 MOST_PROGRAMS = 3
 """Named per function, the nearest to it first: those that name the fewest."""

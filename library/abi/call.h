@@ -9,6 +9,7 @@
 #include "core/engine.h"
 #include "core/errhandler.h"
 #include "core/error.h"
+#include "core/failures.h"
 #include "core/session.h"
 #include "core/window.h"
 #include "file/file.h"

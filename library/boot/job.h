@@ -37,7 +37,7 @@ constexpr std::uint64_t whole_lines(std::uint64_t bytes) {
     return (bytes + cache_line - 1) / cache_line * cache_line;
 }
 
-inline constexpr std::uint64_t arena_magic = 0x59454c4c4f56'0d; ///< "VOLLEY", layout 13
+inline constexpr std::uint64_t arena_magic = 0x59454c4c4f56'0e; ///< "VOLLEY", layout 14
 inline constexpr std::size_t description_bytes = 64;
 inline constexpr std::size_t secret_bytes = 32;
 
@@ -69,6 +69,13 @@ enum class RankState : std::uint32_t {
     initialised = 2, ///< MPI_Init has returned
     finalised = 3,   ///< MPI_Finalize has been entered by all and returned here
     ended = 4,       ///< its process is gone
+};
+
+/// How a rank has failed: it ended before MPI_Finalize, in a job that outlives that (mpiexec --enable-recovery).
+enum class Failure : std::uint32_t {
+    none = 0,
+    failed = 1,  ///< a signal ended it, or it ended without MPI_Finalize: MPIX_ERR_PROC_FAILED
+    aborted = 2, ///< by MPI_Abort, its own or another's: MPI_ERR_PROC_ABORTED
 };
 
 /// What a waiting rank waits for. This determines which fields of its CallStatus mean something.
@@ -141,6 +148,10 @@ struct alignas(cache_line) RankRecord {
     std::atomic<std::uint32_t> wake_up_socket; ///< name of it (wait/descriptors.h); 0: it sleeps on `wake` alone
     std::atomic<std::uint32_t> tcp_port;       ///< where it takes connections (transport/tcp/); 0: none yet, or never
     std::atomic<std::uint32_t> relay_socket;   ///< where its relay connects to it, if there is one; 0: none yet
+    /// Stored by the launcher once the process is gone; then it raises ArenaHead::incidents and wakes all ranks.
+    std::atomic<Failure> failure;
+    std::atomic<std::uint32_t> to_abort;   ///< 1 + the rank that has aborted this one by MPI_Abort; 0: none
+    std::atomic<std::uint32_t> finalising; ///< 1: it has entered MPI_Finalize; only where ranks may fail
     alignas(cache_line) std::atomic<std::uint32_t> wake; ///< futex word: changed to wake the rank
     alignas(cache_line) CallStatus call_status;
 };
@@ -199,6 +210,10 @@ struct alignas(cache_line) ArenaHead {
     /// 0, or 1 + the rank whose end is ending the job; set once, by the launcher or MPI_Abort.
     alignas(cache_line) std::atomic<std::uint32_t> ending;
     std::atomic<std::int32_t> abort_code; ///< of MPI_Abort
+    /// Ranks that have failed, and revocations of communicators, so far: whoever raises it wakes all ranks that it
+    /// concerns. It stays 0 unless `recovery` is set.
+    std::atomic<std::uint32_t> incidents;
+    std::uint32_t recovery; ///< 1: the job outlives ranks that fail; set by the launcher before the first rank starts
 };
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);

@@ -2,6 +2,7 @@
 #include "collective/area.h"
 
 #include "boot/status_page.h"
+#include "core/failures.h"
 #include "transport/shm/lines.h"
 
 #include <algorithm>
@@ -34,8 +35,10 @@ CollectiveArea *make_area(const Group &group) {
             return processes[process].record != nullptr && processes[process].transport == Transport::shm;
         }))
         return nullptr;
-    bool direct =
-        std::ranges::all_of(group.processes(), [](ProcessIndex process) { return node.may_dereference(process); });
+    // Where ranks may fail, one that gives an operation up cannot know who still reads its buffers, or writes to them.
+    bool direct = node.arena->recovery == 0 && std::ranges::all_of(group.processes(), [](ProcessIndex process) {
+                      return node.may_dereference(process);
+                  });
     // Rooms and stage are optional. Half of the arena is left for messages.
     std::size_t room_bytes = CollectiveArea::room_bytes_for(ranks, direct);
     std::size_t stage_bytes = CollectiveArea::stage_bytes_for(ranks, direct);
@@ -69,6 +72,9 @@ void leave_area(CollectiveArea &area) {
 
 CollectiveRound::CollectiveRound(Communicator &communicator, const WaitingFor &about)
     : communicator_(communicator), area_(*communicator.area), about_(about), number_(communicator.rounds++) {
+    // It may have been lost in the round before, of the same operation. Not all ranks will meet here again.
+    if (communicator.fault != MPI_SUCCESS) [[unlikely]]
+        throw Interrupted(failures.code_of(communicator));
     if (communicator.published)
         communicator.published->rounds.store(static_cast<std::uint32_t>(number_ + 1), std::memory_order_relaxed);
     // A rank that reads the slots of a round has finished reading when it enters the next round. So this rank may write
@@ -95,6 +101,12 @@ void CollectiveRound::wake_others() {
         if (rank != communicator_.rank()) node.wake_rank(communicator_.peer_process(rank));
 }
 
+template <class Ready> void CollectiveRound::wait_until(Ready &&ready, const WaitingFor &about) {
+    engine.wait_until([&] { return ready() || communicator_.fault != MPI_SUCCESS; }, about);
+    if (communicator_.fault != MPI_SUCCESS && !ready()) [[unlikely]]
+        throw Interrupted(failures.code_of(communicator_));
+}
+
 void CollectiveRound::publish() {
     auto bytes = static_cast<std::size_t>(own_bytes_);
     bool in_room = bytes > RoundSlot::inline_bytes && node.has_own_core();
@@ -110,8 +122,8 @@ void CollectiveRound::publish() {
 
 void CollectiveRound::wait_for_published(int rank) {
     std::atomic<std::uint64_t> &published = slot(rank).published;
-    engine.wait_until([&] { return published.load(std::memory_order_acquire) == number_ + 1; },
-                      about_round(number_, communicator_.peer_process(rank)));
+    wait_until([&] { return published.load(std::memory_order_acquire) == number_ + 1; },
+               about_round(number_, communicator_.peer_process(rank)));
 }
 
 void CollectiveRound::wait_for_all_published() {
@@ -122,7 +134,7 @@ void CollectiveRound::wait_for_all_published() {
                 return false;
         return true;
     };
-    engine.wait_until(all_published, about_round(number_, -1));
+    wait_until(all_published, about_round(number_, -1));
 }
 
 void CollectiveRound::release() {
@@ -131,8 +143,7 @@ void CollectiveRound::release() {
 }
 
 void CollectiveRound::wait_released(std::uint64_t rounds) {
-    engine.wait_until([&] { return area_.released.load(std::memory_order_acquire) >= rounds; },
-                      about_round(rounds - 1, -1));
+    wait_until([&] { return area_.released.load(std::memory_order_acquire) >= rounds; }, about_round(rounds - 1, -1));
 }
 
 void CollectiveRound::wait_entered(std::uint64_t round) {
@@ -144,7 +155,7 @@ void CollectiveRound::wait_entered(std::uint64_t round) {
             if (rank != communicator_.rank()) all = std::min(all, entered[rank].round.load(std::memory_order_acquire));
         return all >= round;
     };
-    engine.wait_until(have_entered, about_round(round, -1));
+    wait_until(have_entered, about_round(round, -1));
     communicator_.entered_by_all = all;
 }
 

@@ -265,6 +265,8 @@ class CollectiveRound {
         if (exchanges(communicator) && communicator.area->direct) room = std::min(room, few);
         return static_cast<Count>(std::max(room, RoundSlot::inline_bytes));
     }
+    /// Throws Interrupted if the communicator has lost a member, or was revoked.
+    template <class Ready> void wait_until(Ready &&ready, const WaitingFor &about);
     /// Waits until all other ranks have published.
     void wait_for_all_published();
     /// Waits until this many rounds are released.

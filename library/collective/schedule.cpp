@@ -2,6 +2,7 @@
 #include "collective/schedule.h"
 
 #include "core/error.h"
+#include "core/failures.h"
 #include "core/point_to_point.h"
 #include "layout/copy.h"
 
@@ -185,9 +186,10 @@ void Schedule::note(int code) {
     if (code != MPI_SUCCESS && completion.error == MPI_SUCCESS) completion.error = code;
 }
 
-/// A message could not be sent for want of memory. Its receiver cannot go on, and this rank does not go on either.
+/// A message could not be sent for want of memory, so that its receiver cannot go on; or a member has failed, or the
+/// communicator was revoked, and nobody goes on. This rank does not, either.
 bool Schedule::is_cut_short() const {
-    return error_class_of(completion.error) == MPI_ERR_NO_MEM;
+    return error_class_of(completion.error) == MPI_ERR_NO_MEM || communicator->fault != MPI_SUCCESS;
 }
 
 void Schedule::begin(const Step &step) {
@@ -230,6 +232,7 @@ void Schedule::begin(const Step &step) {
 
 bool Schedule::begin_round() {
     auto &steps = workspace_->steps;
+    if (communicator->fault != MPI_SUCCESS) note(failures.code_of(*communicator));
     if (next_ == steps.size() || is_cut_short()) return false;
     while (next_ < steps.size()) {
         const Step &step = steps[next_++];
@@ -243,7 +246,7 @@ bool Schedule::reap() {
     auto &pending = workspace_->pending;
     while (!pending.empty()) {
         Request *request = pending.back();
-        if (!request->is_complete() && is_cut_short()) request->cancel();
+        if (!request->is_complete() && is_cut_short()) request->cancel(); // fails if it is being received
         if (!request->is_complete()) return false;
         pending.pop_back();
         note(request->finish());

@@ -127,6 +127,7 @@ void ContextAllocation::take_receipt() {
     completion.error = receipt_->finish();
     receipt_->dispose();
     receipt_ = nullptr;
+    if (completion.error != MPI_SUCCESS) return; // nobody below goes on, either: the carrier has lost a member
     allocated_ = received_;
     send_on();
 }
@@ -148,7 +149,7 @@ void ContextAllocation::progress() {
         sent->dispose();
     }
     sends_.clear();
-    if (int code = settle(made_, allocated_); code != MPI_SUCCESS) completion.error = code;
+    if (completion.error == MPI_SUCCESS) completion.error = settle(made_, allocated_);
     complete();
 }
 

@@ -104,6 +104,9 @@ class Communicator final : public Object {
         return *queues_[static_cast<std::size_t>(traffic)];
     }
 
+    bool has_queues(Traffic traffic) const {
+        return queues_[static_cast<std::size_t>(traffic)] != nullptr;
+    }
     /// Called before the queues of a kind of traffic are used that few communicators have.
     void open_queues(Traffic traffic);
 
@@ -133,6 +136,21 @@ class Communicator final : public Object {
     std::shared_ptr<SessionBuffer> session;     ///< core/session.h: of the session it derives from; nullptr: none
     CommunicatorEntry *published = nullptr;     ///< core/introspection.h
     bool freed = false;                         ///< the user's handle is gone
+
+    // Where processes may fail (core/failures.h).
+    /// Why nothing that needs all members can be done any more: the error class, or MPI_SUCCESS.
+    int fault = MPI_SUCCESS;
+    std::size_t failures_seen = 0;                            ///< of those this process knows
+    int failed_members = 0;                                   ///< among them, of both groups
+    int acknowledged = 0;                                     ///< so many of these, the first that became known
+    std::uint32_t agreements_begun = 0, agreements_ended = 0; ///< here (communicator/agreement.h)
+    bool is_revoked() const {
+        return fault == MPIX_ERR_REVOKED;
+    }
+    void lose(int error_class) {
+        fault = error_class;
+        if (error_class == MPIX_ERR_REVOKED) peers_ = 0; // no rank is valid: the check of arguments finds out why
+    }
 
     /// The number of the next collective operation, from 0: the tag of its messages.
     std::uint32_t number_collective();

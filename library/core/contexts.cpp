@@ -290,6 +290,18 @@ bool members_departed(std::uint32_t context, std::uint64_t members) {
     return true;
 }
 
+std::uint32_t context_index(std::uint32_t context) {
+    return index_of(context);
+}
+
+std::uint32_t context_generation(std::uint32_t context) {
+    return generation_of(context);
+}
+
+std::uint32_t context_indices() {
+    return capacity();
+}
+
 int no_context() {
     return fail(MPI_ERR_NO_MEM, "there are too many communicators: no context number is left for another one");
 }

@@ -60,6 +60,11 @@ void give_back_shared_context(SharedContext context);
 /// are in use.
 std::uint32_t context_number(SharedContext context, int members_here);
 
+/// The index of a context, below context_indices(), and its generation.
+std::uint32_t context_index(std::uint32_t context);
+std::uint32_t context_generation(std::uint32_t context);
+std::uint32_t context_indices();
+
 /// The error of a call for which no context was left.
 [[gnu::cold, nodiscard]] int no_context();
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/engine.h"
 
+#include "core/failures.h"
 #include "core/messages.h"
 #include "core/tool_events.h"
 #include "wait/clock.h"
@@ -20,6 +21,10 @@ bool Engine::progress(Look look) {
     // Other threads of this rank may be asleep, waiting for what this thread has just received.
     if (moved) wake_own_threads();
     return moved;
+}
+
+bool Engine::attend_to_failures() {
+    return failures.attend();
 }
 
 void Engine::register_hook(ProgressHook &operation) {

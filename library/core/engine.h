@@ -60,7 +60,15 @@ class Engine {
 
     /// One round of progress: polls all transports, pending sends and registered hooks. True if a transport moved
     /// anything.
-    bool progress(Look look = Look::everywhere);
+    bool progress(Look look);
+    /// The same, looking everywhere, also for processes that have failed. For calls that do not wait, and before a wait
+    /// lets others have its core.
+    bool progress() {
+        bool moved = progress(Look::everywhere);
+        if (node.arena->incidents.load(std::memory_order_relaxed) != 0) [[unlikely]]
+            moved |= attend_to_failures();
+        return moved;
+    }
 
     /// Checks `ready()`, makes one round of progress and checks again: for calls that do not wait.
     template <class Ready> bool poll(Ready &&ready) {
@@ -126,6 +134,7 @@ class Engine {
         }
         if (published) end_wait();
     }
+    static bool attend_to_failures();
     void publish_wait(const WaitingFor &about);
     void publish_wait(const WaitingForOne &about);
     void end_wait();

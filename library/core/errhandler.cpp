@@ -5,6 +5,7 @@
 #include "core/communicator.h"
 #include "core/engine.h"
 #include "core/error.h"
+#include "core/failures.h"
 #include "core/session.h"
 #include "transport/abort.h"
 
@@ -19,7 +20,7 @@ namespace {
 Pool<Errhandler> pool;
 
 /// What ends a job: who failed, doing what, why.
-[[noreturn]] void end_job(const std::string &object, int code) {
+void tell(const std::string &object, int code) {
     std::array<char, MPI_MAX_ERROR_STRING> reason{};
     error_string(code, reason.data());
     std::string message = "Volley: rank " + std::to_string(node.rank) + ": ";
@@ -33,6 +34,10 @@ Pool<Errhandler> pool;
     if (write(STDERR_FILENO, message.data(), message.size()) < 0) {
         // Nobody reads the message; the exit status still shows the failure.
     }
+}
+
+[[noreturn]] void end_job(const std::string &object, int code) {
+    tell(object, code);
     abort_job(class_of_any_code(code));
 }
 
@@ -106,6 +111,10 @@ int Errhandler::call_user(void *handle, int code) {
 
 int Errhandler::call(Communicator &communicator, int code) {
     if (predefined_ == MPI_ERRORS_RETURN) return code;
+    if (predefined_ == MPI_ERRORS_ABORT) {
+        tell(describe(communicator), code);
+        abort_members(communicator, class_of_any_code(code));
+    }
     if (predefined_ != nullptr) end_job(describe(communicator), code);
     return call_user(communicator.handle(), code);
 }

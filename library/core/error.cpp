@@ -101,6 +101,13 @@ constexpr std::array<ErrorClass, MPI_ERR_ABI + 1> classes = {{
     {"MPI_ERR_ABI", "problem of the binary interface"},
 }};
 
+constexpr std::array<ErrorClass, 3> recovery_classes = {{
+    {"MPIX_ERR_PROC_FAILED", "a process has failed"},
+    {"MPIX_ERR_PROC_FAILED_PENDING", "a process has failed, and the operation is still pending"},
+    {"MPIX_ERR_REVOKED", "the communicator was revoked"},
+}};
+static_assert((sentence_slots << class_bits | MPIX_ERR_REVOKED) < MPI_ERR_LASTCODE);
+
 constexpr std::array<ErrorClass, 18> tool_classes = {{
     {"MPI_T_ERR_CANNOT_INIT", "the tool interface cannot be initialised"},
     {"MPI_T_ERR_NOT_ACCESSIBLE", "not accessible"},
@@ -161,6 +168,9 @@ const char *sentence_of(int code) {
 ErrorClass describe_error_class(int error_class) {
     if (error_class >= 0 && error_class < static_cast<int>(classes.size()))
         return classes[static_cast<std::size_t>(error_class)];
+    int recovery = error_class - MPIX_ERR_PROC_FAILED;
+    if (recovery >= 0 && recovery < static_cast<int>(recovery_classes.size()))
+        return recovery_classes[static_cast<std::size_t>(recovery)];
     int tool = error_class - MPI_T_ERR_CANNOT_INIT;
     if (tool >= 0 && tool < static_cast<int>(tool_classes.size())) return tool_classes[static_cast<std::size_t>(tool)];
     return {nullptr, nullptr};

@@ -78,6 +78,17 @@ void MatchQueues::post_again(Receive &receive) {
     }
 }
 
+std::vector<Receive *> MatchQueues::posted(const std::function<bool(const Receive &)> &chosen) const {
+    std::vector<Receive *> found;
+    auto look_through = [&](const ReceiveChain &chain) {
+        for (Receive *receive = chain.first(); receive; receive = chain.after(*receive))
+            if (chosen(*receive)) found.push_back(receive);
+    };
+    for (const ReceiveChain &chain : receives_) look_through(chain);
+    look_through(from_any_source_);
+    return found;
+}
+
 void MatchQueues::unpost(Receive &receive) {
     take_out(receive, chain_of(receive));
 }

@@ -42,6 +42,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 namespace volley {
 
@@ -67,6 +68,8 @@ struct MatchQueues {
     /// Puts a receive back where take_posted() found it. Nothing may have been posted or taken since.
     void post_again(Receive &receive);
     void unpost(Receive &receive);
+    /// The posted receives for which that holds.
+    std::vector<Receive *> posted(const std::function<bool(const Receive &)> &chosen) const;
     /// Removes and returns the first posted receive that matches such a message; nullptr if there is none.
     Receive *take_posted(int source, int tag);
 

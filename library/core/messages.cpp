@@ -2,6 +2,7 @@
 #include "core/messages.h"
 
 #include "core/error.h"
+#include "core/failures.h"
 #include "core/object.h"
 #include "core/request.h"
 #include "core/tool_events.h"
@@ -140,7 +141,15 @@ void truncated(Receive &receive, Count bytes) {
              static_cast<long long>(receive.capacity));
 }
 
+void lost(Receive &receive, ProcessIndex sender) {
+    receive.completion.error = failures.code_of(sender);
+}
+
 void refuse_send(Send &send) {
+    if (node.has_failed(send.receiver)) {
+        send.error = failures.code_of(send.receiver);
+        return sent(send);
+    }
     send.error = fail(MPI_ERR_NO_MEM,
                       "the memory ranks share is used up: there is no room to send a message of %lld "
                       "bytes to rank %d of MPI_COMM_WORLD",

@@ -3,6 +3,7 @@
 
 #include "core/engine.h"
 #include "core/error.h"
+#include "core/failures.h"
 #include "core/messages.h"
 
 namespace volley {
@@ -150,6 +151,9 @@ class ReceiveRequest final : public MessageRequest {
         fill(receive_, data_, address());
         receive_.request = this;
         messages.serve(receive_, message);
+    }
+    bool is_interrupted() const override {
+        return receive_.posted && peer_ == MPI_ANY_SOURCE && failures.may_lack_sender(*communicator, peer_);
     }
     const char *name() const override {
         return persistent_ ? "MPI_Recv_init" : "MPI_Irecv";

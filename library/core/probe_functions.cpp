@@ -2,6 +2,7 @@
 /// Probes, and messages taken by matched probes (MPI 5.0 §3.8).
 #include "core/engine.h"
 #include "core/error.h"
+#include "core/failures.h"
 #include "core/functions.h"
 #include "core/messages.h"
 
@@ -26,6 +27,18 @@ WaitingFor about(const Address &from) {
             .context = from.communicator.context(from.traffic),
             .kind = WaitKind::receive,
             .peer_process = from.peer >= 0 ? from.communicator.peer_process(from.peer) : -1};
+}
+
+/// Whether the message that is probed for may never come, since its sender has failed.
+bool is_in_vain(const Address &from) {
+    return failures.any() && failures.may_lack_sender(from.communicator, from.peer);
+}
+
+/// False if the message may never come.
+template <class Ready> bool wait_until(const Address &from, Ready &&ready) {
+    bool is_there = false;
+    engine.wait_until([&] { return (is_there = ready()) || is_in_vain(from); }, about(from));
+    return is_there;
 }
 
 /// Takes the first message that matches out of the queues.
@@ -70,7 +83,8 @@ namespace mpi {
 int Probe(int source, int tag, Communicator &comm, MPI_Status *status) {
     Address from{comm, source, tag};
     Completion completion;
-    engine.wait_until([&] { return source == MPI_PROC_NULL || find_message(from, completion); }, about(from));
+    if (!wait_until(from, [&] { return source == MPI_PROC_NULL || find_message(from, completion); }))
+        return failures.code_of(comm, source);
     set_status(status, source == MPI_PROC_NULL ? no_process : completion);
     return MPI_SUCCESS;
 }
@@ -79,13 +93,13 @@ int Iprobe(int source, int tag, Communicator &comm, int *flag, MPI_Status *statu
     Completion completion;
     *flag = probe({comm, source, tag}, completion);
     if (*flag) set_status(status, completion);
-    return MPI_SUCCESS;
+    return *flag || !is_in_vain({comm, source, tag}) ? MPI_SUCCESS : failures.code_of(comm, source);
 }
 
 int Mprobe(int source, int tag, Communicator &comm, MPI_Message *message, MPI_Status *status) {
     Address from{comm, source, tag};
     Completion completion;
-    engine.wait_until([&] { return take(from, message, completion); }, about(from));
+    if (!wait_until(from, [&] { return take(from, message, completion); })) return failures.code_of(comm, source);
     set_status(status, completion);
     return MPI_SUCCESS;
 }
@@ -95,7 +109,7 @@ int Improbe(int source, int tag, Communicator &comm, int *flag, MPI_Message *mes
     Completion completion;
     *flag = engine.poll([&] { return take(from, message, completion); });
     if (*flag) set_status(status, completion);
-    return MPI_SUCCESS;
+    return *flag || !is_in_vain(from) ? MPI_SUCCESS : failures.code_of(comm, source);
 }
 
 int Mrecv(void *buf, Count count, Datatype &datatype, MPI_Message *message, MPI_Status *status) {

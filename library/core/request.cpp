@@ -4,6 +4,7 @@
 #include "core/communicator.h"
 #include "core/engine.h"
 #include "core/error.h"
+#include "core/failures.h"
 
 namespace volley {
 namespace {
@@ -54,13 +55,21 @@ void Request::dispose() {
     destroy();
 }
 
-void wait_for(Request &request) {
+bool wait_for(Request &request) {
     engine.wait_until(
         [&] {
             request.attend();
-            return request.is_complete();
+            return request.is_complete() || (failures.any() && request.is_interrupted());
         },
         request.about());
+    return request.is_complete();
+}
+
+int interruption(Request &request) {
+    if (request.communicator) blame(*request.communicator);
+    return fail(MPIX_ERR_PROC_FAILED_PENDING,
+                "a process has failed that might have sent what this receive from any source waits for; the receive "
+                "goes on, and can be waited for again after MPIX_Comm_ack_failed");
 }
 
 int retire(Request &request, MPI_Request *handle, MPI_Status *status) {

@@ -67,6 +67,11 @@ class Request {
     }
     /// Called again and again while a call waits for this request and for nothing else.
     virtual void attend() {}
+    /// Whether a wait for the request is to end though it is not complete, since the message it waits for may have been
+    /// to come from a process that has failed. It may be waited for again once that is acknowledged.
+    virtual bool is_interrupted() const {
+        return false;
+    }
     /// Name for messages and mpitask: "MPI_Isend".
     virtual const char *name() const = 0;
     /// What a call that waits for this request publishes.
@@ -115,8 +120,10 @@ struct RequestHandle final : Object {
     Request *request;
 };
 
-/// Waits until the request is complete, progressing everything.
-void wait_for(Request &request);
+/// Waits until the request is complete, progressing everything. False if the wait has been interrupted.
+bool wait_for(Request &request);
+/// The error code of a wait that was interrupted.
+[[gnu::cold]] int interruption(Request &request);
 
 /// Ends an operation that the user waited or tested for: fills the status and returns the error code. A persistent
 /// request becomes inactive; any other is disposed of, and `handle` becomes MPI_REQUEST_NULL.

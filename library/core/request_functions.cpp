@@ -3,6 +3,7 @@
 #include "core/communicator.h"
 #include "core/engine.h"
 #include "core/error.h"
+#include "core/failures.h"
 #include "core/functions.h"
 #include "core/request.h"
 
@@ -52,6 +53,19 @@ class RequestArray {
             if (Request *request = (*this)[i]; !is_idle(request) && request->is_complete()) return i;
         return MPI_UNDEFINED;
     }
+    /// A request that is not complete, but whose wait is to end.
+    int first_interrupted() const {
+        for (int i = 0; failures.any() && i < count_; i++)
+            if (Request *request = (*this)[i];
+                !is_idle(request) && !request->is_complete() && request->is_interrupted())
+                return i;
+        return MPI_UNDEFINED;
+    }
+    /// What a call returns if none is complete: the error of one that is interrupted, or MPI_SUCCESS.
+    int interruption_of_any() const {
+        const int interrupted = first_interrupted();
+        return interrupted != MPI_UNDEFINED ? interruption(*(*this)[interrupted]) : MPI_SUCCESS;
+    }
     bool all_idle() const {
         for (int i = 0; i < count_; i++)
             if (!is_idle((*this)[i])) return false;
@@ -91,6 +105,12 @@ class Conclusion {
         if (status) status->MPI_ERROR = error;
         if (!first_error_) first_error_ = error;
     }
+    /// An operation that goes on: its wait was interrupted, or that for another one.
+    void add_pending(Request &request, int position) {
+        const int error = request.is_interrupted() ? interruption(request) : MPI_ERR_PENDING;
+        if (MPI_Status *status = element(statuses_, position)) status->MPI_ERROR = error;
+        if (error != MPI_ERR_PENDING && !first_error_) first_error_ = error;
+    }
     void add_empty(int position) {
         set_empty_status(element(statuses_, position));
     }
@@ -109,6 +129,8 @@ int retire_all(const RequestArray &requests, int count, MPI_Request *handles, MP
         Request *request = requests[i];
         if (is_idle(request))
             conclusion.add_empty(i);
+        else if (!request->is_complete()) [[unlikely]]
+            conclusion.add_pending(*request, i);
         else
             conclusion.add(*request, &handles[i], i);
     }
@@ -169,7 +191,8 @@ int Wait(MPI_Request *request, MPI_Status *status) {
         set_empty_status(status);
         return MPI_SUCCESS;
     }
-    wait_for(*waited);
+    if (!wait_for(*waited)) [[unlikely]]
+        return interruption(*waited);
     return retire(*waited, request, status);
 }
 
@@ -187,7 +210,8 @@ int Test(MPI_Request *request, int *flag, MPI_Status *status) {
         tested->attend();
     }
     *flag = tested->is_complete();
-    return *flag ? retire(*tested, request, status) : MPI_SUCCESS;
+    if (*flag) return retire(*tested, request, status);
+    return failures.any() && tested->is_interrupted() ? interruption(*tested) : MPI_SUCCESS;
 }
 
 int Waitall(int count, MPI_Request *array_of_requests, MPI_Status *array_of_statuses) {
@@ -203,7 +227,7 @@ int Testall(int count, MPI_Request *array_of_requests, int *flag, MPI_Status *ar
     RequestArray requests(count, array_of_requests);
     if (requests.error()) return requests.error();
     *flag = engine.poll([&] { return requests.all_complete(); });
-    return *flag ? retire_all(requests, count, array_of_requests, array_of_statuses) : MPI_SUCCESS;
+    return *flag ? retire_all(requests, count, array_of_requests, array_of_statuses) : requests.interruption_of_any();
 }
 
 int Waitany(int count, MPI_Request *array_of_requests, int *indx, MPI_Status *status) {
@@ -214,8 +238,14 @@ int Waitany(int count, MPI_Request *array_of_requests, int *indx, MPI_Status *st
         set_empty_status(status);
         return MPI_SUCCESS;
     }
-    engine.wait_until_one([&] { return (*indx = requests.first_complete()) != MPI_UNDEFINED; },
-                          [&] { return requests.about_one(); });
+    engine.wait_until_one(
+        [&] {
+            return (*indx = requests.first_complete()) != MPI_UNDEFINED ||
+                   requests.first_interrupted() != MPI_UNDEFINED;
+        },
+        [&] { return requests.about_one(); });
+    if (*indx == MPI_UNDEFINED) [[unlikely]]
+        return requests.interruption_of_any();
     return retire(*requests[*indx], &array_of_requests[*indx], status);
 }
 
@@ -223,7 +253,8 @@ int Testany(int count, MPI_Request *array_of_requests, int *indx, int *flag, MPI
     RequestArray requests(count, array_of_requests);
     if (requests.error()) return requests.error();
     Request *found = test_any(requests, indx, flag, status);
-    return found ? retire(*found, &array_of_requests[*indx], status) : MPI_SUCCESS;
+    if (found) return retire(*found, &array_of_requests[*indx], status);
+    return *flag ? MPI_SUCCESS : requests.interruption_of_any();
 }
 
 int Waitsome(int incount, MPI_Request *array_of_requests, int *outcount, int *array_of_indices,
@@ -234,8 +265,13 @@ int Waitsome(int incount, MPI_Request *array_of_requests, int *outcount, int *ar
         *outcount = MPI_UNDEFINED;
         return MPI_SUCCESS;
     }
-    engine.wait_until_one([&] { return requests.first_complete() != MPI_UNDEFINED; },
-                          [&] { return requests.about_one(); });
+    engine.wait_until_one(
+        [&] { return requests.first_complete() != MPI_UNDEFINED || requests.first_interrupted() != MPI_UNDEFINED; },
+        [&] { return requests.about_one(); });
+    if (requests.first_complete() == MPI_UNDEFINED) [[unlikely]] {
+        *outcount = 0;
+        return requests.interruption_of_any();
+    }
     return retire_some(requests, incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
 }
 
@@ -248,6 +284,9 @@ int Testsome(int incount, MPI_Request *array_of_requests, int *outcount, int *ar
         return MPI_SUCCESS;
     }
     if (requests.first_complete() == MPI_UNDEFINED) engine.progress();
+    if (requests.first_complete() == MPI_UNDEFINED && failures.any()) *outcount = 0;
+    if (requests.first_complete() == MPI_UNDEFINED && requests.first_interrupted() != MPI_UNDEFINED)
+        return requests.interruption_of_any();
     return retire_some(requests, incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
 }
 

@@ -21,6 +21,8 @@ class TestJob : public testing::Test {
 
     static void SetUpTestSuite() {
         static RankRecord records[ranks];
+        static ArenaHead arena{};
+        node.arena = &arena;
         node.own = &records[rank];
         node.rank = rank;
         processes.open(records, ranks, rank, Transport::shm);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "init/initialise.h"
 
+#include "arena/shared_lock.h"
 #include "boot/build_id.h"
-
 #include "boot/error.h"
 #include "boot/join.h"
 #include "collective/selection.h"
@@ -13,6 +13,7 @@
 #include "core/contexts.h"
 #include "core/engine.h"
 #include "core/error.h"
+#include "core/failures.h"
 #include "core/functions.h"
 #include "core/introspection.h"
 #include "core/messages.h"
@@ -73,6 +74,12 @@ void check_setting(const char *variable, std::uint64_t own, std::atomic<std::uin
                 " has another value here than in other ranks: set it for the whole job (mpiexec -genv)");
 }
 
+/// A rank has failed within one of the sections that locks guard: nobody knows what it has left undone there.
+void end_if_gone(std::uint32_t holder) {
+    if (node.has_failed(static_cast<ProcessIndex>(holder) - 1))
+        abort_job_for("a rank has failed in the middle of a change to the memory ranks share: the job cannot go on");
+}
+
 void join() {
     JobPlace place = join_job();
     node.arena = place.arena;
@@ -94,6 +101,8 @@ void join() {
     const std::uint32_t relays = node_records(place.arena)[node.number()].relay_port != 0 ? 1 : 0;
     node.wait_policy = WaitPolicy::for_job(place.arena->ranks_here + relays, place.arena->cpus);
     node.fences = prepare_fences();
+    SharedLock::own = static_cast<std::uint32_t>(place.rank) + 1;
+    if (place.arena->recovery != 0) SharedLock::look_after_holder = end_if_gone;
     messages.prepare();
     if (processes.uses(Transport::tcp)) {
         tcp.open(std::move(place.listener));
@@ -105,12 +114,27 @@ void join() {
     joined = true;
 }
 
+/// The same where ranks may fail, which are all of one node.
+int meet_survivors() {
+    node.own->finalising.store(1, std::memory_order_release);
+    node.wake_all();
+    engine.wait_until([] {
+        for (ProcessIndex process = 0; process < processes.ranks(); process++)
+            if (processes[process].record->finalising.load(std::memory_order_acquire) == 0 && !node.has_failed(process))
+                return false;
+        return true;
+    });
+    while (engine.progress()) {}
+    return MPI_SUCCESS;
+}
+
 /// Waits for all ranks: nobody will post a receive any more, and all messages of this node have arrived. The ranks of a
 /// node meet in the memory they share, and the first of them then waits for the first of all other nodes.
 int meet_all() {
     NodeShared &shared = *node.shared;
     const std::uint32_t all = node.ranks();
     engine.wait_until([] { return messages.all_placed(); });
+    if (node.arena->recovery != 0) return meet_survivors();
     if (shared.finalising.fetch_add(1, std::memory_order_acq_rel) + 1 == all) node.wake_all();
     engine.wait_until([&] { return shared.finalising.load(std::memory_order_acquire) == all; });
     if (processes.are_on_several_nodes()) {
@@ -255,8 +279,8 @@ int Is_thread_main(int *flag) {
     return MPI_SUCCESS;
 }
 
-int Abort(Communicator &, int errorcode) {
-    abort_job(errorcode);
+int Abort(Communicator &comm, int errorcode) {
+    abort_members(comm, errorcode);
 }
 
 } // namespace mpi

@@ -363,6 +363,8 @@ For the whole job:
   --universe-size N   MPI_UNIVERSE_SIZE, a hint how many ranks there can be in all (the slots of the hosts, or
                       the processors of this machine); -usize is the same
   -l, --label         start each line of output with its rank
+  --enable-recovery   the job goes on without ranks that fail; the others learn of it by errors of MPI, and recover by
+                      functions MPIX_Comm_... (docs/recovery.md)
   --timeout SECONDS   end the job after that time, with exit status 124
   --verbose           say for each program how its ranks run, and why
   --check [PROGRAM]   print as JSON what would be done with it, and end (volley check says it in words)

@@ -50,6 +50,7 @@ struct CommandLine {
     bool check = false;                  ///< look at the program and end
     bool help = false;                   ///< print the help and end
     bool quiet = false;                  ///< say nothing of what was not needed
+    bool recovery = false;               ///< the job outlives ranks that fail
     int timeout_seconds = 0;             ///< the job ends after them; 0: never
     int universe_size = 0;               ///< MPI_UNIVERSE_SIZE; 0: the slots of all hosts, or this one's processors
     std::vector<std::string> not_needed; ///< options of other launchers that mean nothing here

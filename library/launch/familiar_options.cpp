@@ -30,6 +30,8 @@ enum class Meaning {
     quiet,
     directory,
     timeout,
+    recovery,
+    fault_tolerance, ///< Open MPI's --with-ft
     bind,
     bind_core,
     bind_none,
@@ -54,7 +56,7 @@ constexpr Familiar familiar[] = {
     {"display", 1},
     {"display-allocation", 0},
     {"display-map", 0},
-    {"enable-recovery", 0},
+    {"enable-recovery", 0, Meaning::recovery},
     {"gmca", 2},
     {"mca", 2},
     {"N", 1, Meaning::ranks},
@@ -75,9 +77,10 @@ constexpr Familiar familiar[] = {
     {"use-hwthread-cpus", 0},
     {"v", 0, Meaning::verbose},
     {"wd", 1, Meaning::directory},
+    {"with-ft", 1, Meaning::fault_tolerance},
     // MPICH and Intel MPI
     {"bootstrap", 1},
-    {"disable-auto-cleanup", 0},
+    {"disable-auto-cleanup", 0, Meaning::recovery},
     {"disable-hostname-propagation", 0},
     {"iface", 1},
     {"launcher", 1},
@@ -148,6 +151,14 @@ bool take_familiar_option(std::string_view name, const std::string &typed,
         return true;
     case Meaning::timeout:
         line.timeout_seconds = read_number(typed, first, "a number of seconds");
+        return true;
+    case Meaning::recovery:
+        line.recovery = true;
+        return true;
+    case Meaning::fault_tolerance:
+        if (first != "ulfm" && first != "mpi" && first != "no" && first != "none")
+            refuse("option " + typed + " has the value '" + first + "': it is ulfm, or no");
+        line.recovery = first == "ulfm" || first == "mpi";
         return true;
     case Meaning::bind:
         line.binding = read_binding(typed, first);

@@ -46,6 +46,7 @@ std::vector<std::string> options_for_further_jobs(const CommandLine &line) {
     // A demand that ranks share an address space is about the programs on the command line: others may be scripts.
     if (line.kind == RankKind::process) options.insert(options.end(), {"--ranks", "process"});
     if (line.label) options.emplace_back("--label");
+    if (line.recovery) options.emplace_back("--enable-recovery");
     for (const auto &[name, value] : line.environment) options.insert(options.end(), {"-genv", name, value});
     // Process sets are of this job's ranks.
     if (std::getenv("VOLLEY_PROCESS_SETS") != nullptr)
@@ -62,9 +63,16 @@ Descriptor listen_for_messages(const Arena &arena) {
     return listener;
 }
 
+constexpr const char *no_recovery =
+    "mpiexec: --enable-recovery has no effect here, as it is for ranks of one host that "
+    "share memory: the job ends with the first rank that fails\n";
+
 int run(Plan plan, const CommandLine &line) {
     const rlimit open_files = raise_open_files();
     Arena arena(plan.layout);
+    const bool all_share_memory = arena.head()->nodes == 1 && arena.head()->transport == Transport::shm;
+    if (line.recovery && !all_share_memory) std::fputs(no_recovery, stderr);
+    arena.head()->recovery = line.recovery && all_share_memory ? 1 : 0;
     Input input;
     Output output(plan.here, plan.ranks(), line.label);
     const Signals signals;
@@ -122,7 +130,10 @@ int main(int count, char **arguments) {
             return 0;
         }
         std::fputs(describe_not_needed(line).c_str(), stderr);
-        if (line.is_for_hosts()) return run_on_hosts(line, words);
+        if (line.is_for_hosts()) {
+            if (line.recovery) std::fputs(no_recovery, stderr);
+            return run_on_hosts(line, words);
+        }
         check_process_sets(settings.process_sets, line.ranks());
         const Plan plan = make_plan(line);
         if (line.verbose) std::fputs(describe(plan).c_str(), stderr);

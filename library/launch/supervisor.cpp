@@ -15,6 +15,7 @@
 #include "launch/hosts/messages.h"
 #include "tools/report.h"
 #include "tools/why.h"
+#include "wait/descriptors.h"
 
 namespace volley::launch {
 namespace {
@@ -31,6 +32,13 @@ constexpr int timed_out = 124;
 void wake(RankRecord &record) {
     record.wake.fetch_add(1);
     syscall(SYS_futex, &record.wake, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+/// The same for a rank that may sleep on descriptors, as it does once it is connected with other jobs.
+void wake_anywhere(RankRecord &record) {
+    wake(record);
+    if (const std::uint32_t number = record.wake_up_socket; number != 0 && descriptors.open_to_wake())
+        descriptors.wake_up(number);
 }
 
 } // namespace
@@ -76,10 +84,15 @@ int Supervisor::run() {
             signal_all(SIGKILL);
             kill_at_.reset();
         }
+        if (kill_aborted_at_ && Clock::now() >= *kill_aborted_at_) {
+            for (const pid_t process : std::exchange(aborted_, {})) kill(process, SIGKILL);
+            kill_aborted_at_.reset();
+        }
     }
     ProcessGroup::end_all(group_.id());
     finish_output();
     if (output_.has_lost_text()) note_status(static_cast<int>(ExitStatus::failure));
+    if (!any_survived_ && outlived_) note_status(*outlived_);
     return status_.value_or(static_cast<int>(ExitStatus::success));
 }
 
@@ -103,6 +116,7 @@ int Supervisor::timeout_ms() const {
     const auto now = Clock::now();
     auto until = Clock::time_point::max();
     if (kill_at_) until = std::min(until, *kill_at_);
+    if (kill_aborted_at_) until = std::min(until, *kill_aborted_at_);
     if (give_up_at_) until = std::min(until, *give_up_at_);
     if (const auto deadline = output_.deadline()) until = std::min(until, *deadline);
     if (lost_ && !ending_) until = std::min(until, now + lost_interval);
@@ -254,8 +268,52 @@ void Supervisor::rank_ended(int rank, int wait_status) {
     ended_[static_cast<std::size_t>(rank)] = true;
     record.exit_status = wait_status;
     const RankState state = record.state.exchange(RankState::ended);
+    std::erase(aborted_, record.process);
+    if (!ending_ && outlives(rank, state, wait_status)) return;
+    any_survived_ = true;
     if (!ending_) judge_end(rank, state, wait_status);
     note_status(shell_status(wait_status));
+}
+
+/// Whether the job goes on without this rank, which has failed.
+bool Supervisor::outlives(int rank, RankState state, int wait_status) {
+    const ArenaHead &head = *arena_.head();
+    if (head.recovery == 0 || head.ending != 0 || !ends_job(state) || !asked_to_end_.empty()) return false;
+    RankRecord &record = arena_.record(rank);
+    const std::uint32_t aborted_by = record.to_abort;
+    const bool by_itself = aborted_by == static_cast<std::uint32_t>(rank) + 1;
+    std::string text = describe_end(describe(rank), record, state, wait_status);
+    if (by_itself)
+        text = describe(rank) + " called MPI_Abort for a part of the ranks, with code " +
+               std::to_string(WEXITSTATUS(wait_status));
+    else if (aborted_by != 0)
+        text = describe(rank) + " was aborted by rank " + std::to_string(aborted_by - 1);
+    output_.message(text + "; the job goes on");
+    if (!outlived_) outlived_ = std::max(shell_status(wait_status), static_cast<int>(ExitStatus::failure));
+    tell_of_failure(rank, aborted_by != 0 ? Failure::aborted : Failure::failed);
+    if (by_itself) abort_ranks(rank);
+    return true;
+}
+
+/// The rank's process is gone: what it has written is all it will ever write. Whoever reads the new count of incidents
+/// sees which rank it was, and nobody sleeps on without having read it.
+void Supervisor::tell_of_failure(int rank, Failure failure) {
+    arena_.record(rank).failure = failure;
+    arena_.head()->incidents.fetch_add(1);
+    for (const int other : plan_.here)
+        if (is_running(other)) wake_anywhere(arena_.record(other));
+}
+
+/// Ends the ranks that this one has aborted together with itself.
+void Supervisor::abort_ranks(int by) {
+    for (const int rank : plan_.here) {
+        const RankRecord &record = arena_.record(rank);
+        if (!is_running(rank) || record.to_abort != static_cast<std::uint32_t>(by) + 1) continue;
+        kill(record.process, SIGTERM);
+        kill(record.process, SIGCONT);
+        aborted_.push_back(record.process);
+    }
+    if (!aborted_.empty()) kill_aborted_at_ = Clock::now() + grace;
 }
 
 void Supervisor::judge_end(int rank, RankState state, int wait_status) {

@@ -23,6 +23,9 @@ namespace volley::launch {
 
 /// Guarantees: the job ends when its last rank has ended. If a rank ends in a way that leaves others waiting for it,
 /// the job ends within a second, with one message. The job's status is that of the first rank that failed.
+///
+/// A job that outlives ranks that fail (ArenaHead::recovery) goes on instead: the others are told, by words in the
+/// arena and by waking them. Its status is that of the ranks that did not fail, if there are any.
 class Supervisor {
   public:
     /// `hosts` are the processes that are placing ranks.
@@ -65,6 +68,9 @@ class Supervisor {
     [[nodiscard]] bool is_relaying();
     void rank_ended(int rank, int wait_status);
     void judge_end(int rank, RankState state, int wait_status);
+    bool outlives(int rank, RankState state, int wait_status);
+    void tell_of_failure(int rank, Failure failure);
+    void abort_ranks(int by);
     void check_waiting_for_lost();
     void check_time();
     void begin_view();
@@ -90,7 +96,11 @@ class Supervisor {
     std::vector<bool> ended_;       ///< by rank; the arena's states could be overwritten by a wild rank
     std::vector<int> held_signals_; ///< until all ranks are there to get them
     std::vector<pollfd> watched_;
-    std::optional<int> status_;     ///< of the first rank that failed
+    std::optional<int> status_;   ///< of the first rank that failed
+    std::optional<int> outlived_; ///< that status, where the job has gone on
+    bool any_survived_ = false;   ///< a rank has ended that had not failed
+    std::vector<pid_t> aborted_;  ///< by MPI_Abort of a part of the ranks: they have a moment to end by themselves
+    std::optional<Clock::time_point> kill_aborted_at_;
     std::vector<int> asked_to_end_; ///< signals from outside that are to end the job
     bool ending_ = false;
     std::optional<Clock::time_point> give_up_at_; ///< and the seconds until then, when it was said

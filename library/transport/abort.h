@@ -8,6 +8,9 @@ namespace volley {
 /// The caller has said why. The launcher says which rank it was.
 [[noreturn]] void abort_job(int code);
 
+/// Ends this rank and those of its job that are marked (RankRecord::to_abort); the job goes on with the others.
+[[noreturn]] void abort_marked_ranks(int code);
+
 /// For what cannot be reported through an error handler: prints "Volley: rank N: `reason`" and ends the job.
 [[noreturn, gnu::cold]] void abort_job_for(const char *reason);
 

@@ -175,8 +175,10 @@ std::uint64_t name_of_context(std::uint32_t context);
 std::uint32_t context_of_name(std::uint64_t name);
 /// Records in the receive's completion that `bytes` are more than its buffer holds.
 [[gnu::cold]] void truncated(Receive &receive, Count bytes);
-/// Records in `send.error` that there was no memory for the send, and completes it.
+/// Records in `send.error` that there was no memory for the send, or that its receiver has failed, and completes it.
 void refuse_send(Send &send);
+/// Records in the receive's completion that the sender of its message has failed before all of it was here.
+[[gnu::cold]] void lost(Receive &receive, ProcessIndex sender);
 
 /// Records in the receive's completion what the message is. Returns how many of its bytes fit.
 inline Count accept(Receive &receive, int source, int tag, Count bytes) {

@@ -18,6 +18,21 @@ void Node::wake_all() const {
     for (std::uint32_t place = 0; place < arena->ranks; place++) wake(rank_records(arena)[place], fences);
 }
 
+namespace {
+
+int exit_status(int code) {
+    const int status = code & 0xff;
+    return status == 0 && code != 0 ? 1 : status;
+}
+
+} // namespace
+
+void abort_marked_ranks(int code) {
+    std::fflush(nullptr);
+    node.own->to_abort.store(static_cast<std::uint32_t>(node.rank) + 1, std::memory_order_release);
+    _exit(exit_status(code));
+}
+
 void abort_job(int code) {
     std::fflush(nullptr);
     if (node.arena) {
@@ -26,8 +41,7 @@ void abort_job(int code) {
         node.arena->ending.compare_exchange_strong(nobody, static_cast<std::uint32_t>(node.rank) + 1);
     }
     abort_through_launcher(code); // also if this rank could not join its job: the others wait for it
-    int status = code & 0xff;
-    _exit(status == 0 && code != 0 ? 1 : status);
+    _exit(exit_status(code));
 }
 
 void abort_job_for(const char *reason) {

@@ -57,6 +57,11 @@ struct Node {
         const RankRecord *record = processes[process].record;
         return record != nullptr && own->space != 0 && own->space == record->space;
     }
+    /// Whether a process has failed in a job that outlives that.
+    bool has_failed(ProcessIndex process) const {
+        const RankRecord *record = processes[process].record;
+        return record != nullptr && record->failure.load(std::memory_order_acquire) != Failure::none;
+    }
     /// There are more ranks than cores: a rank that spins may keep another from running.
     bool oversubscribed() const {
         return wait_policy.spin_until_ns == 0;

@@ -31,6 +31,7 @@ struct alignas(cache_line) Inbox {
 
 struct alignas(cache_line) NodeShared {
     std::atomic<std::uint64_t> contexts;   ///< offset of a table (core/contexts.cpp); 0: nobody made it yet
+    std::atomic<std::uint64_t> recovery;   ///< offset of a table (core/recovery_state.cpp); 0: nobody made it yet
     std::atomic<std::uint32_t> joined;     ///< ranks whose RankRecord says for good where they are
     std::atomic<std::uint64_t> world_area; ///< offset of MPI_COMM_WORLD's CollectiveArea; 0: nobody made it yet
     alignas(cache_line) std::atomic<std::uint32_t> finalising; ///< ranks that have entered MPI_Finalize

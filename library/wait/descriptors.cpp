@@ -52,6 +52,11 @@ void Descriptors::open(RankRecord &own) {
     own.wake_up_socket.store(number + 1, std::memory_order_release);
 }
 
+bool Descriptors::open_to_wake() {
+    if (!wake_up_) wake_up_ = Descriptor(socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    return static_cast<bool>(wake_up_);
+}
+
 bool Descriptors::add(int descriptor, std::uint32_t events, std::uint64_t key) {
     epoll_event event{.events = events, .data = {.u64 = key}};
     return epoll_ctl(set_.get(), EPOLL_CTL_ADD, descriptor, &event) == 0;

@@ -67,6 +67,9 @@ class Descriptors {
 
     /// Ends the sleep of the rank whose wake-up socket has this number.
     void wake_up(std::uint32_t number);
+    /// For a process that only wakes others, as the launcher: makes the socket that wake_up() sends by. Without one
+    /// (false), ranks that sleep on descriptors are not woken.
+    bool open_to_wake();
 
   private:
     Descriptor set_, wake_up_;

@@ -45,6 +45,13 @@ def test_a_sender_that_waits_for_room_is_woken_and_the_model_would_notice(tmp_pa
         assert errors_found(model, tmp_path, mistake) == 1, mistake
 
 
+@needs_spin
+def test_members_agree_whoever_is_killed_and_the_model_would_notice(tmp_path: Path) -> None:
+    model = LIBRARY / "communicator" / "agreement.pml"
+    assert errors_found(model, tmp_path) == 0
+    assert not unnoticed(model, tmp_path, "-DNO_COMPARE", "-DNO_MARKS", "-DEARLY")
+
+
 def unnoticed(model: Path, folder: Path, *mistakes: str) -> list[str]:
     """The mistakes, options of Spin, with which it finds no error. It would after few states: to compile well would
     take longer than to search."""

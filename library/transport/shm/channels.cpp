@@ -63,7 +63,7 @@ void Channels::make_room() {
 
 bool Channels::make(ProcessIndex process) {
     const auto &[name, number, place, record, transport] = processes[process];
-    if (transport != Transport::shm) return false;
+    if (transport != Transport::shm || node.has_failed(process)) return false;
     // Blocks begin at pages, so rings that are polled in turn would all lie in the same few lines of a cache.
     auto shift = static_cast<std::size_t>(place_ + place) % ring_places * cache_line;
     auto *block = static_cast<char *>(arena_allocate(shift + RingHead::footprint(slots_, bytes_, beside_)));

@@ -21,14 +21,19 @@ class Channels {
     /// Makes room for processes that have been added to the table.
     void make_room();
 
-    /// Makes the ring to a process, if there is none yet. False if the arena is used up, or if another transport
-    /// carries messages to that process.
+    /// Makes the ring to a process, if there is none yet. False if the arena is used up, if another transport
+    /// carries messages to that process, or if that has failed.
     bool reach(ProcessIndex process) {
         return senders_[static_cast<std::size_t>(process)].exists() || make(process);
     }
     /// Precondition: reach() has made it.
     RingSender &to(ProcessIndex process) {
         return senders_[static_cast<std::size_t>(process)];
+    }
+
+    /// The process has failed: there is no ring to it any more.
+    void forget(ProcessIndex process) {
+        senders_[static_cast<std::size_t>(process)] = RingSender();
     }
 
     /// The ring to a process, or nullptr if none has been made.

@@ -77,7 +77,10 @@ void copy_together(Rendezvous &rendezvous, const Receive &receive, Count bytes) 
             return true;
         });
     // `copied` counts what the sender has copied; this side has copied the rest.
-    Wait::briefly([&] { return rendezvous.copied.load(std::memory_order_acquire) == bytes - mine; });
+    auto all_copied = [&] { return rendezvous.copied.load(std::memory_order_acquire) == bytes - mine; };
+    Wait::briefly([&] { return all_copied() || node.has_failed(sender_of(rendezvous)); });
+    // What a sender had in memory that this process may use outlives it.
+    if (!all_copied()) copy_piece(source_of(rendezvous), receive.destination(), 0, bytes);
 }
 
 /// A receiver waits so long for a sender that is to stream a message before it asks the kernel to read the rest. A
@@ -143,7 +146,7 @@ bool SharedMemory::fetch(Receive &receive, int source, int tag, Rendezvous &rend
                 pipeline_pace_.watch(bytes, copy);
             else
                 copy();
-            keep_block(rendezvous);
+            if (!node.has_failed(sender_of(rendezvous))) keep_block(rendezvous);
             release(rendezvous);
             received(receive);
             return true;
@@ -185,14 +188,17 @@ bool SharedMemory::fetch(Receive &receive, int source, int tag, Rendezvous &rend
 }
 
 /// Copies a message out of the arena, following its sender until all is here.
-void SharedMemory::follow(Rendezvous &rendezvous, const Receive &receive, Count bytes) {
+void SharedMemory::follow(Rendezvous &rendezvous, Receive &receive, Count bytes) {
+    const ProcessIndex sender = sender_of(rendezvous);
     bool moving = true;
     for (Count from = 0, there; moving || from < bytes; from = there) {
         Wait::briefly([&] {
             moving = rendezvous.state.load(std::memory_order_acquire) == RendezvousState::pipelining;
             there = moving ? std::min(bytes, rendezvous.pipelined.load(std::memory_order_acquire)) : bytes;
-            return !moving || there > from;
+            return !moving || there > from || node.has_failed(sender);
         });
+        if (moving && there == from && from < bytes) [[unlikely]]
+            return lost(receive, sender);
         auto *block = reinterpret_cast<unsigned char *>(rendezvous.block);
         if (there > from) copy_out(block + from, receive, from, there, blocks_migrate);
     }

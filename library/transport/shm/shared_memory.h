@@ -9,6 +9,7 @@
 #include "transport/shm/heap.h"
 #include "transport/shm/rendezvous.h"
 
+#include <functional>
 #include <vector>
 
 namespace volley {
@@ -55,6 +56,15 @@ class SharedMemory {
     /// One round of everything. True if anything moved.
     bool progress(Look look);
 
+    // For jobs that outlive processes that fail (failure.cpp).
+    /// The process has failed: from now on sends to it are refused.
+    void forget(ProcessIndex process);
+    /// Ends sends that will not be received, which `is_over` tells; `code_of` gives their error codes. A send that a
+    /// living receiver has begun to receive goes on. True if any has ended.
+    bool end_sends(const std::function<bool(const Send &)> &is_over, const std::function<int(const Send &)> &code_of);
+    /// Ends receives whose data was to come from a process that has failed. True if any has ended.
+    bool end_fetches();
+
     /// No send waits for room in a ring.
     bool all_placed() const {
         return queued_.empty();
@@ -96,7 +106,8 @@ class SharedMemory {
     void keep_block(Rendezvous &rendezvous);
 
     Channels::Handled arrive(ProcessIndex sender, RingReceiver &ring, Slot *slot, bool may_leave);
-    void follow(Rendezvous &rendezvous, const Receive &receive, Count bytes);
+    void follow(Rendezvous &rendezvous, Receive &receive, Count bytes);
+    bool take_back(Send &send);
     bool read_process(const Rendezvous &rendezvous, const Receive &receive, Count from);
 
     bool continue_fetches();

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Going on without processes that have failed: what the proposal "User Level Failure Mitigation" adds to MPI.
+#include "collective/area.h"
+#include "communicator/agreement.h"
+#include "communicator/context_allocation.h"
+#include "communicator/new_communicator.h"
+#include "core/contexts.h"
+#include "core/error.h"
+#include "core/failures.h"
+#include "core/functions.h"
+
+#include <algorithm>
+
+namespace volley {
+namespace {
+
+int unsupported(const char *function) {
+    return fail(MPI_ERR_UNSUPPORTED_OPERATION,
+                "%s is for communicators whose members are ranks of one host and share memory", function);
+}
+
+/// All living members get the same flag, and learn in the same way whether there are failures that some have not
+/// acknowledged.
+class FlagAgreement final : public Agreement {
+  public:
+    FlagAgreement(const char *name, Communicator &among, RecoveryState &state, int &flag)
+        : Agreement(name, among, state, static_cast<std::uint32_t>(flag)), flag_(flag) {}
+
+  private:
+    int take(AgreementDecision &decision) override {
+        flag_ = static_cast<int>(decision.flag);
+        if (decision.is_acknowledged != 0) return MPI_SUCCESS;
+        failures.look();
+        return fail(MPIX_ERR_PROC_FAILED,
+                    "members of the communicator have failed, and not all others had acknowledged "
+                    "that (MPIX_Comm_ack_failed); the flag is agreed on nevertheless");
+    }
+
+    int &flag_;
+};
+
+/// The members that have not failed get a communicator.
+class Shrinking final : public Agreement {
+  public:
+    Shrinking(const char *name, Communicator &among, RecoveryState &state, MPI_Comm &made)
+        : Agreement(name, among, state, 0), made_(made) {}
+
+  private:
+    Group *survivors(AgreementDecision &decision) const {
+        std::vector<ProcessIndex> living;
+        for (std::uint32_t member = 0; member < members_.size(); member++)
+            if (!decision.has_failed(member)) living.push_back(members_[member]);
+        return Group::make(std::move(living));
+    }
+    void extend(AgreementDecision &decision) override {
+        Group *group = survivors(decision);
+        decision.context = draw_shared_context(*group);
+        decision.area = decision.context != 0 ? draw_area(*group) : 0;
+        Group::release(*group);
+    }
+    void withdraw(AgreementDecision &decision) override {
+        if (decision.context != 0) give_back_shared_context(decision.context);
+        if (decision.area == 0) return;
+        auto &area = *arena_pointer<CollectiveArea>(decision.area);
+        for (std::uint32_t rank = area.ranks; rank > 0; rank--) leave_area(area);
+    }
+    int take(AgreementDecision &decision) override {
+        failures.look();
+        if (decision.context == 0) return no_context();
+        Group *group = survivors(decision);
+        Communicator *made = Communicator::make_unsettled(*group, nullptr);
+        Group::release(*group);
+        if (int code = settle(*made, {.context = decision.context, .local_context = 0, .area = decision.area})) {
+            Communicator::release(*made);
+            return code;
+        }
+        made_ = hand_out(*communicator, made, nullptr);
+        return MPI_SUCCESS;
+    }
+
+    MPI_Comm &made_;
+};
+
+int run(Agreement &agreement) {
+    agreement.begin();
+    wait_for(agreement);
+    const int code = agreement.finish();
+    agreement.dispose();
+    return code;
+}
+
+int start(Agreement &agreement, MPI_Request *request) {
+    *request = agreement.handle();
+    agreement.begin();
+    return MPI_SUCCESS;
+}
+
+/// A group of the first so many members that have failed.
+MPI_Group failed_group(const Communicator &communicator, std::size_t count) {
+    std::vector<ProcessIndex> failed = failures.failed_members(communicator);
+    failed.resize(std::min(count, failed.size()));
+    return failed.empty() ? MPI_GROUP_EMPTY : Group::make(std::move(failed), communicator.session)->handle();
+}
+
+} // namespace
+
+namespace mpi {
+
+int Comm_revoke(Communicator &comm) {
+    if (node.arena->recovery == 0)
+        return fail(MPI_ERR_UNSUPPORTED_OPERATION,
+                    "MPIX_Comm_revoke is for jobs that outlive ranks that fail: mpiexec --enable-recovery");
+    RecoveryState *state = recovery_state(comm);
+    if (!state) return unsupported("MPIX_Comm_revoke");
+    if (comm.is_revoked()) return MPI_SUCCESS;
+    // If this process fails between these lines, the launcher raises the count of incidents, and wakes all.
+    state->revoked.store(1, std::memory_order_release);
+    node.arena->incidents.fetch_add(1, std::memory_order_acq_rel);
+    node.wake_all();
+    failures.revoke(comm);
+    failures.attend();
+    return MPI_SUCCESS;
+}
+
+int Comm_is_revoked(Communicator &comm, int *flag) {
+    engine.progress();
+    *flag = comm.is_revoked();
+    return MPI_SUCCESS;
+}
+
+int Comm_get_failed(Communicator &comm, MPI_Group *failedgrp) {
+    failures.look();
+    *failedgrp = failed_group(comm, static_cast<std::size_t>(comm.failed_members));
+    return MPI_SUCCESS;
+}
+
+int Comm_ack_failed(Communicator &comm, int num_to_ack, int *num_acked) {
+    failures.look();
+    comm.acknowledged = std::max(comm.acknowledged, std::min(num_to_ack, comm.failed_members));
+    *num_acked = comm.acknowledged;
+    return MPI_SUCCESS;
+}
+
+int Comm_failure_ack(Communicator &comm) {
+    int acknowledged;
+    return Comm_ack_failed(comm, comm.size() + comm.peers(), &acknowledged);
+}
+
+int Comm_failure_get_acked(Communicator &comm, MPI_Group *failedgrp) {
+    *failedgrp = failed_group(comm, static_cast<std::size_t>(comm.acknowledged));
+    return MPI_SUCCESS;
+}
+
+int Comm_agree(Communicator &comm, int *flag) {
+    RecoveryState *state = recovery_state(comm);
+    if (!state) return unsupported("MPIX_Comm_agree");
+    return run(*new FlagAgreement("MPIX_Comm_agree", comm, *state, *flag));
+}
+
+int Comm_iagree(Communicator &comm, int *flag, MPI_Request *request) {
+    RecoveryState *state = recovery_state(comm);
+    if (!state) return unsupported("MPIX_Comm_iagree");
+    return start(*new FlagAgreement("MPIX_Comm_iagree", comm, *state, *flag), request);
+}
+
+int Comm_shrink(Communicator &comm, MPI_Comm *newcomm) {
+    *newcomm = MPI_COMM_NULL;
+    RecoveryState *state = recovery_state(comm);
+    if (!state) return unsupported("MPIX_Comm_shrink");
+    return run(*new Shrinking("MPIX_Comm_shrink", comm, *state, *newcomm));
+}
+
+int Comm_ishrink(Communicator &comm, MPI_Comm *newcomm, MPI_Request *request) {
+    *newcomm = MPI_COMM_NULL;
+    RecoveryState *state = recovery_state(comm);
+    if (!state) return unsupported("MPIX_Comm_ishrink");
+    return start(*new Shrinking("MPIX_Comm_ishrink", comm, *state, *newcomm), request);
+}
+
+} // namespace mpi
+} // namespace volley

@@ -128,7 +128,7 @@ class Wait {
         const std::int64_t waited = is_early ? 0 : waited_ns();
         if (is_early ? spins() : waited < policy_.spin_until_ns && !others) return pause();
         if (is_early || waited < policy_.yield_until_ns) {
-            if (ready()) return;
+            if (ready()) return moved();
             if (!others) return yield();
             auto depth = lock.give_away();
             yield();
@@ -142,6 +142,10 @@ class Wait {
             lock.take_back(depth);
             if (!woken && ready() && descriptors.found() == found) [[unlikely]]
                 note_lost_wake_up(seen);
+        } else {
+            // What has moved may want to be looked at again soon: a receiver that gives a sender 50 us to bring the
+            // rest must not sleep then (transport/shm/receive.cpp).
+            moved();
         }
         own_.sleeping.fetch_sub(1, std::memory_order_relaxed);
     }

@@ -132,14 +132,14 @@ void enumerations() {
     Text name;
     int length = sizeof name, value = -1;
     GOOD(MPI_T_enum_get_info(enumeration, &items, name, &length));
-    CHECK(items == 3 && std::strlen(name) > 0);
+    CHECK(items == 4 && std::strlen(name) > 0);
     length = sizeof name;
     GOOD(MPI_T_enum_get_item(enumeration, 1, &value, name, &length));
     CHECK(value == 1 && std::strcmp(name, "tcp") == 0);
     length = sizeof name;
     GOOD(MPI_T_enum_get_item(enumeration, 2, &value, name, &length));
     CHECK(value == 2 && std::strcmp(name, "daemon") == 0);
-    CHECK(MPI_T_enum_get_item(enumeration, 3, &value, name, &length) == MPI_T_ERR_INVALID_INDEX);
+    CHECK(MPI_T_enum_get_item(enumeration, 4, &value, name, &length) == MPI_T_ERR_INVALID_INDEX);
     CHECK(MPI_T_enum_get_info(MPI_T_ENUM_NULL, &items, name, &length) == MPI_T_ERR_INVALID_HANDLE);
     CHECK(MPI_T_enum_get_item(MPI_T_ENUM_NULL, 0, &value, name, &length) == MPI_T_ERR_INVALID_HANDLE);
 }

@@ -22,7 +22,8 @@ struct Prefix {
     std::uint64_t token;
     std::uint64_t number; ///< of the connection's messages in this direction, from 0
 };
-constexpr std::size_t head_bytes = sizeof(Prefix) + sizeof(wire::FrameHeader);
+constexpr std::size_t head_bytes = FabricChannel::head_bytes;
+static_assert(head_bytes == sizeof(Prefix) + sizeof(wire::FrameHeader));
 
 /// Tags of most providers have 48 bits or more.
 constexpr std::uint64_t first_tags = (std::uint64_t{1} << 47) - 1;

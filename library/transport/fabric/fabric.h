@@ -37,6 +37,9 @@ class FabricUser {
 /// What a connection sends and receives by libfabric.
 class FabricChannel {
   public:
+    /// What goes before the payload of a message.
+    static constexpr std::size_t head_bytes = 16 + sizeof(wire::FrameHeader);
+
     explicit FabricChannel(FabricUser &user);
     ~FabricChannel();
     FabricChannel(const FabricChannel &) = delete;

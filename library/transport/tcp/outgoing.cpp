@@ -26,6 +26,12 @@ std::uint64_t eager_limit() {
     return std::min<std::uint64_t>(node.settings.eager_limit.value_or(wire::largest_eager), wire::largest_eager);
 }
 
+/// Providers, too, send up to 16 KiB at once and announce what is longer: what is eager is to be so with what goes
+/// before.
+std::uint64_t fabric_eager_limit() {
+    return std::min<std::uint64_t>(eager_limit(), wire::largest_eager - FabricChannel::head_bytes);
+}
+
 wire::FrameHeader header_of(const Send &send, wire::FrameKind kind, std::uint64_t id) {
     return {.kind = kind,
             .context = send.envelope.context,
@@ -146,7 +152,7 @@ void Outgoing::try_again(int reason) {
 void Outgoing::start(Send &send) {
     has_started_ = true;
     auto bytes = static_cast<std::uint64_t>(send.bytes);
-    bool is_eager = send.mode != SendMode::synchronous && bytes <= eager_limit() &&
+    bool is_eager = send.mode != SendMode::synchronous && bytes <= (fabric_ ? fabric_eager_limit() : eager_limit()) &&
                     unreceived_ + wire::eager_cost(bytes) <= wire::eager_credit;
     if (!is_eager) {
         send.tcp_number = ++last_id_;

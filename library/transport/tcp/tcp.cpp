@@ -205,7 +205,7 @@ bool Tcp::progress(Look look) {
     if (++idle_rounds_ > busy_rounds && look == Look::active && idle_rounds_ % rounds_per_look != 0) return false;
     bool moved = !waiting_.empty() && connect_waiting();
     for (const epoll_event &event : descriptors.look()) {
-        idle_rounds_ = 0;
+        if (event.data.u64 != key_of(Ready::elsewhere, 0)) idle_rounds_ = 0;
         moved |= handle(event.data.u64);
     }
     if (!strangers_.empty()) close_silent();

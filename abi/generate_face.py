@@ -28,7 +28,7 @@ LICENSE = "// SPDX-License-Identifier: BSD-3-Clause\n// Generated from the table
 FILES: Mapping[str, tuple[str, ...]] = {
     "entries_messages": ("point_to_point", "buffer", "request", "status", "partitioned"),
     "entries_collectives": ("collective", "neighbourhood", "operation"),
-    "entries_communicators": ("communicator", "topology", "process", "attribute", "session", "group"),
+    "entries_communicators": ("communicator", "topology", "process", "attribute", "session", "group", "recovery"),
     "entries_objects": ("environment", "datatype", "info", "error", "abi"),
     "entries_others": ("rma", "io", "tool"),
 }
@@ -320,6 +320,11 @@ class Values:
             to_face[constant.value] = self.face.numbers[name]
             if name == constant.name:
                 to_native.setdefault(self.face.numbers[name], constant.value)
+        for constant in self.sections["recovery_error_class"].constants:
+            names = (constant.name, constant.name.replace("MPIX_", "MPI_"))
+            number = next(self.face.other_classes[name] for name in names if name in self.face.other_classes)
+            to_face[constant.value] = number
+            to_native[number] = constant.value
         for face in range(CLASSES):
             if face not in to_native:
                 native = next(value for value in (face, *range(CLASSES)) if value not in to_face)

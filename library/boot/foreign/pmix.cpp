@@ -2,6 +2,7 @@
 #include "boot/foreign/pmix.h"
 
 #include "boot/error.h"
+#include "boot/loaded_library.h"
 
 #include <dlfcn.h>
 
@@ -59,6 +60,8 @@ struct Library {
     const char *(*error_text)(int);
 };
 
+constexpr const char *file_name = "libpmix.so.2";
+
 /// Where the launcher's own libpmix may lie: it understands that launcher for certain. Otherwise the system finds one.
 /// PMIX_PREFIX and OPAL_PREFIX are set by installations that have been moved; Open MPI's package for Python keeps the
 /// library beside its own.
@@ -68,8 +71,8 @@ std::vector<std::string> candidates() {
     for (const char *variable : {"PMIX_PREFIX", "OPAL_PREFIX"})
         if (const char *prefix = std::getenv(variable))
             for (const char *folder : {"/lib/", "/lib64/", "/lib/openmpi/"})
-                paths.push_back(prefix + std::string(folder) + "libpmix.so.2");
-    paths.emplace_back("libpmix.so.2");
+                paths.push_back(prefix + std::string(folder) + file_name);
+    paths.emplace_back(file_name);
     return paths;
 }
 
@@ -86,22 +89,17 @@ void *load() {
                 "variable VOLLEY_LIBPMIX");
 }
 
-template <class Function> void find(void *library, const char *name, Function &function) {
-    function = reinterpret_cast<Function>(dlsym(library, name));
-    if (!function) throw Error("the library libpmix.so.2 has no function " + std::string(name));
-}
-
 Library open_library() {
     void *loaded = load();
     Library library{};
-    find(loaded, "PMIx_Init", library.init);
-    find(loaded, "PMIx_Finalize", library.finalize);
-    find(loaded, "PMIx_Abort", library.abort);
-    find(loaded, "PMIx_Put", library.put);
-    find(loaded, "PMIx_Commit", library.commit);
-    find(loaded, "PMIx_Fence", library.fence);
-    find(loaded, "PMIx_Get", library.get);
-    find(loaded, "PMIx_Error_string", library.error_text);
+    find_function(loaded, file_name, "PMIx_Init", library.init);
+    find_function(loaded, file_name, "PMIx_Finalize", library.finalize);
+    find_function(loaded, file_name, "PMIx_Abort", library.abort);
+    find_function(loaded, file_name, "PMIx_Put", library.put);
+    find_function(loaded, file_name, "PMIx_Commit", library.commit);
+    find_function(loaded, file_name, "PMIx_Fence", library.fence);
+    find_function(loaded, file_name, "PMIx_Get", library.get);
+    find_function(loaded, file_name, "PMIx_Error_string", library.error_text);
     return library;
 }
 

@@ -2,6 +2,7 @@
 #include "transport/fabric/endpoint.h"
 
 #include "boot/error.h"
+#include "boot/loaded_library.h"
 
 #include <dlfcn.h>
 #include <rdma/fabric.h>
@@ -31,7 +32,9 @@ constexpr int most_rounds = 4;
 /// Of the interface that is used here; libfabric serves users of earlier versions.
 constexpr std::uint32_t interface_version = FI_VERSION(1, 11);
 
-/// The functions that libfabric.so.1 exports; all others are found through its objects.
+constexpr const char *file_name = "libfabric.so.1";
+
+/// The functions that it exports; all others are found through its objects.
 struct Library {
     decltype(&::fi_getinfo) getinfo;
     decltype(&::fi_freeinfo) freeinfo;
@@ -40,23 +43,18 @@ struct Library {
     decltype(&::fi_strerror) strerror;
 };
 
-template <class Function> void find_function(void *library, const char *name, Function &function) {
-    function = reinterpret_cast<Function>(dlsym(library, name));
-    if (function == nullptr) throw Error(std::string("libfabric.so.1 has no function ") + name);
-}
-
 const Library &open_library() {
     static const Library library = [] {
-        void *opened = dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);
+        void *opened = dlopen(file_name, RTLD_NOW | RTLD_LOCAL);
         if (opened == nullptr)
             throw Error(std::string("the transport fabric needs libfabric, and it cannot be loaded (") + dlerror() +
                         "): install it (apt-get install libfabric1), or take another transport");
         Library found{};
-        find_function(opened, "fi_getinfo", found.getinfo);
-        find_function(opened, "fi_freeinfo", found.freeinfo);
-        find_function(opened, "fi_dupinfo", found.dupinfo);
-        find_function(opened, "fi_fabric", found.fabric);
-        find_function(opened, "fi_strerror", found.strerror);
+        find_function(opened, file_name, "fi_getinfo", found.getinfo);
+        find_function(opened, file_name, "fi_freeinfo", found.freeinfo);
+        find_function(opened, file_name, "fi_dupinfo", found.dupinfo);
+        find_function(opened, file_name, "fi_fabric", found.fabric);
+        find_function(opened, file_name, "fi_strerror", found.strerror);
         return found;
     }();
     return library;

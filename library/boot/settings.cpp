@@ -21,6 +21,12 @@ constexpr std::uint32_t largest_pipeline_limit = 1 << 24;
 /// The arena's address is chosen in the lower half of the addresses of a process.
 constexpr std::uint64_t largest_arena_bytes = std::uint64_t{1} << 42;
 
+/// Whether a switch is on: it is there, and neither empty nor 0.
+bool is_set(const char *name) {
+    const char *text = std::getenv(name);
+    return text != nullptr && *text != '\0' && std::string_view(text) != "0";
+}
+
 template <class Number>
 std::optional<Number> read_number(const char *name, const char *what, Number least, Number largest) {
     const char *text = std::getenv(name);
@@ -54,6 +60,14 @@ std::vector<NamedRanks> read_process_sets() {
     } catch (const Error &error) {
         throw Error(std::string("environment variable VOLLEY_PROCESS_SETS: ") + error.what());
     }
+}
+
+PortRange read_port_range() {
+    const char *text = std::getenv("VOLLEY_PORT_RANGE");
+    if (text == nullptr || *text == '\0') return {};
+    if (const auto range = parse_port_range(text)) return *range;
+    throw Error(std::string("environment variable VOLLEY_PORT_RANGE is '") + text +
+                "': it must be two ports, as in 50000-50100, or not be set");
 }
 
 std::vector<std::uint32_t> read_nodes() {
@@ -98,8 +112,8 @@ std::string numbers_text(const std::vector<std::uint32_t> &numbers) {
 
 Settings read_settings() {
     Settings settings;
-    const char *check = std::getenv("VOLLEY_CHECK");
-    settings.checking = check != nullptr && *check != '\0' && std::string_view(check) != "0";
+    settings.checking = is_set("VOLLEY_CHECK");
+    settings.progress_thread = is_set("VOLLEY_PROGRESS_THREAD");
     settings.eager_limit = read_number<std::uint32_t>("VOLLEY_EAGER_LIMIT", "bytes", 0, largest_eager_limit);
     settings.pipeline_limit = read_number<std::uint32_t>("VOLLEY_PIPELINE_LIMIT", "bytes", 0, largest_pipeline_limit);
     settings.cpus = read_number<std::uint32_t>("VOLLEY_CPUS", "processors", 1, 65536);
@@ -107,6 +121,7 @@ Settings read_settings() {
     settings.process_sets = read_process_sets();
     settings.transport = read_transport();
     if (const char *interface = std::getenv("VOLLEY_INTERFACE")) settings.interface = interface;
+    settings.port_range = read_port_range();
     settings.nodes = read_nodes();
     if (const char *collectives = std::getenv("VOLLEY_COLLECTIVES")) settings.collectives = collectives;
     settings.refused_allocation = read_number<std::uint64_t>("VOLLEY_REFUSE", "a block", 0, ~0U).value_or(0);
@@ -142,8 +157,12 @@ constexpr SettingText setting_texts[] = {
     {"VOLLEY_NODES",
      "for tests: ranks are taken to be on several hosts, so many on each (the last number for all further ones)",
      [](const Settings &settings, bool) { return numbers_text(settings.nodes); }},
+    {"VOLLEY_PORT_RANGE", "FIRST-LAST: ports for TCP connections to ranks and daemons; otherwise the system chooses",
+     [](const Settings &settings, bool) { return text_of(settings.port_range); }},
     {"VOLLEY_PROCESS_SETS", "NAME=RANKS;NAME=RANKS: process sets of sessions, besides those of MPI",
      [](const Settings &settings, bool) { return text_of(settings.process_sets); }},
+    {"VOLLEY_PROGRESS_THREAD", "1: a thread of each rank makes progress while the program computes outside of MPI",
+     [](const Settings &settings, bool) { return std::to_string(static_cast<int>(settings.progress_thread)); }},
     {"VOLLEY_REFUSE", "for tests: which block of common memory a rank does not get",
      [](const Settings &settings, bool) { return std::to_string(settings.refused_allocation); }},
     {"VOLLEY_TRANSPORT",

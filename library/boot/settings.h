@@ -5,6 +5,7 @@
 #include "boot/cpus.h"
 #include "boot/job.h"
 #include "boot/named_ranks.h"
+#include "boot/sockets.h"
 
 #include <cstdint>
 #include <optional>
@@ -55,6 +56,11 @@ struct Settings {
     /// VOLLEY_INTERFACE: the network between hosts, where another launcher than mpiexec has started the ranks: an
     /// interface's name, or ADDRESS/PREFIX. Empty: one that all hosts have in common.
     std::string interface;
+    /// VOLLEY_PORT_RANGE: the ports at which ranks, relays and daemons take TCP connections. Not set: any.
+    PortRange port_range;
+    /// VOLLEY_PROGRESS_THREAD: a thread of each rank makes progress while the program computes
+    /// (init/progress_thread.h).
+    bool progress_thread = false;
     /// VOLLEY_NODES, for tests: ranks are assigned to several nodes, so many to each; the last number holds for all
     /// further nodes. Messages between nodes go by TCP. Empty: one node.
     std::vector<std::uint32_t> nodes;

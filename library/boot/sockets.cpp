@@ -7,9 +7,12 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/random.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 
 namespace volley {
@@ -94,6 +97,31 @@ bool is_loopback(const NetworkAddress &address) {
     return address.family == AF_INET && address.bytes[0] == 127;
 }
 
+std::uint32_t random_number() {
+    std::uint32_t number = 0;
+    getentropy(&number, sizeof number);
+    return number;
+}
+
+/// Empty, with errno set, if the port cannot be had; port 0 becomes that which the system chooses.
+Descriptor listen_at_port(const NetworkAddress &address, std::uint16_t &port) {
+    Descriptor listener(socket(address.family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    if (!listener) return listener;
+    // Connections of a job that has ended keep its ports for a minute otherwise (TIME_WAIT).
+    const int yes = 1;
+    if (port != 0) setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    SocketAddress place = socket_address(address, port);
+    if (bind(listener.get(), place.get(), place.bytes) != 0 || listen(listener.get(), SOMAXCONN) != 0 ||
+        getsockname(listener.get(), place.get(), &place.bytes) != 0) {
+        const int reason = errno;
+        listener.reset();
+        errno = reason;
+        return listener;
+    }
+    port = port_of(place);
+    return listener;
+}
+
 } // namespace
 
 NetworkAddress loopback_address() {
@@ -128,14 +156,36 @@ std::string peer_of(int socket) {
     return (address ? text_of(*address) : "?") + " port " + std::to_string(port_of(peer));
 }
 
-Descriptor listen_at(const NetworkAddress &address, std::uint16_t &port) {
-    Descriptor listener(socket(address.family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    SocketAddress place = socket_address(address, 0);
-    if (!listener || bind(listener.get(), place.get(), place.bytes) != 0 || listen(listener.get(), SOMAXCONN) != 0 ||
-        getsockname(listener.get(), place.get(), &place.bytes) != 0)
-        throw system_error("cannot take TCP connections at " + text_of(address));
-    port = port_of(place);
-    return listener;
+std::optional<PortRange> parse_port_range(std::string_view text) {
+    PortRange range;
+    const char *end = text.data() + text.size();
+    const auto first = std::from_chars(text.data(), end, range.first);
+    if (first.ec != std::errc() || first.ptr == end || (*first.ptr != '-' && *first.ptr != ':')) return std::nullopt;
+    const auto last = std::from_chars(first.ptr + 1, end, range.last);
+    if (last.ec != std::errc() || last.ptr != end || range.first == 0 || range.first > range.last) return std::nullopt;
+    return range;
+}
+
+std::string text_of(const PortRange &range) {
+    return range.is_any() ? "" : std::to_string(range.first) + "-" + std::to_string(range.last);
+}
+
+Descriptor listen_at(const NetworkAddress &address, const PortRange &allowed, std::uint16_t &port) {
+    // Ranks that begin together begin at different places of the range.
+    const std::uint32_t count = allowed.last - allowed.first + 1U;
+    const std::uint32_t begin = allowed.is_any() ? 0 : random_number() % count;
+    for (std::uint32_t at = 0; at < count; at++) {
+        port = static_cast<std::uint16_t>(allowed.first + (begin + at) % count);
+        if (Descriptor listener = listen_at_port(address, port)) return listener;
+        if (errno != EADDRINUSE || allowed.is_any())
+            throw system_error("cannot take TCP connections at " + text_of(address) +
+                               (port == 0 ? "" : " port " + std::to_string(port)));
+    }
+    throw Error(
+        "cannot take TCP connections at " + text_of(address) + ": all ports from " + std::to_string(allowed.first) +
+        " to " + std::to_string(allowed.last) +
+        " are in use (allow more by mpiexec --port-range or VOLLEY_PORT_RANGE: each rank takes one, or two with "
+        "--transport fabric, and so do a relay and mpiexec)");
 }
 
 Descriptor accept_from(const Descriptor &listener) {

@@ -108,16 +108,22 @@ void Lock::acquire() {
         depth_++;
         return;
     }
-    if (Guard guard(mutex_, std::try_to_lock); guard && is_free()) [[likely]] {
-        hold(1);
-        guard.release(); // it stays locked
-        return;
+    if (!try_acquire()) {
+        waiting_.fetch_add(1, std::memory_order_relaxed);
+        Guard guard(mutex_);
+        take(guard, 1);
+        waiting_.fetch_sub(1, std::memory_order_relaxed);
+        guard.release();
     }
-    waiting_.fetch_add(1, std::memory_order_relaxed);
-    Guard guard(mutex_);
-    take(guard, 1);
-    waiting_.fetch_sub(1, std::memory_order_relaxed);
-    guard.release();
+    acquisitions_.store(acquisitions() + 1, std::memory_order_relaxed); // the holder's alone
+}
+
+bool Lock::try_acquire() {
+    Guard guard(mutex_, std::try_to_lock);
+    if (!guard || !is_free()) return false;
+    hold(1);
+    guard.release(); // it stays locked
+    return true;
 }
 
 void Lock::release() {

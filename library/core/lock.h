@@ -47,7 +47,13 @@ class Lock {
     }
 
     void acquire();
+    /// False if another thread has it, or is the owner. Not for threads that have it.
+    bool try_acquire();
     void release();
+    /// How often acquire() has given the lock to a thread that did not have it.
+    std::uint64_t acquisitions() const {
+        return acquisitions_.load(std::memory_order_relaxed);
+    }
     /// The function that the threads with the lock are in, which its holder publishes: what is read from where it is
     /// published may be of an owner that has just come and will find that it is none any more.
     std::uint32_t function() const {
@@ -93,6 +99,7 @@ class Lock {
     std::mutex mutex_; ///< the holder keeps it locked; other threads lock it only to look at the fields below
     std::atomic<const void *> holder_{nullptr};
     std::int32_t depth_ = 0;
+    std::atomic<std::uint64_t> acquisitions_{0};
     std::uint32_t function_ = 0;
     // Read and written under the mutex.
     const std::atomic<std::uint32_t> *inside_ = nullptr;

@@ -61,7 +61,7 @@ Port::Port(const NetworkAddress &address) {
     require_proofs();
     name_.address = address;
     name_.secret = random_secret();
-    listener_ = listen_at(address, name_.port);
+    listener_ = listen_at(address, node.settings.port_range, name_.port);
 }
 
 void Port::take_connections() {

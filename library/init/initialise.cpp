@@ -18,6 +18,7 @@
 #include "core/introspection.h"
 #include "core/messages.h"
 #include "dynamic/parent.h"
+#include "init/progress_thread.h"
 #include "transport/abort.h"
 #include "transport/tcp/tcp.h"
 
@@ -204,10 +205,11 @@ int acquire_library(std::optional<int> thread_level) {
     // The lock serves several threads at every level (core/lock.h).
     engine.thread_level = std::max(engine.thread_level.load(), thread_level.value_or(MPI_THREAD_MULTIPLE));
     introspection.thread_level(engine.thread_level);
-    if (thread_level == MPI_THREAD_MULTIPLE)
+    if (thread_level == MPI_THREAD_MULTIPLE || node.settings.progress_thread)
         engine.lock.share_for_good();
     else
         engine.lock.make_owner(node.own->call_status.function);
+    if (users == 1 && node.settings.progress_thread) start_progress_thread();
     return MPI_SUCCESS;
 }
 
@@ -216,6 +218,7 @@ void release_library() {
     // own messages. Meanwhile another thread may begin a session.
     if (users == 1 && engine.phase != Phase::finalised) engine.wait_until([] { return messages.all_delivered(); });
     if (--users > 0) return;
+    stop_progress_thread();
     engine.lock.end_ownership();
     tcp.leave();
     report_lost_wake_ups();

@@ -226,12 +226,19 @@ void read_options(Reader &reader, CommandLine &line, Application &application, b
          }},
         {"interface", [&](const std::string &typed,
                           Reader &from) { line.interface = from.value(typed, "the name of a network interface"); }},
+        {"port-range",
+         [&](const std::string &typed, Reader &from) {
+             line.environment.emplace_back("VOLLEY_PORT_RANGE",
+                                           text_of(read_port_range(typed, from.value(typed, "two ports"))));
+         }},
         {"preload", [&](const std::string &, Reader &) { line.preload = true; }},
         {"preload-files",
          [&](const std::string &typed, Reader &from) {
              line.preload = true;
              line.preload_files = read_names(from.value(typed, "files with commas between"));
          }},
+        {"progress-thread",
+         [&](const std::string &, Reader &) { line.environment.emplace_back("VOLLEY_PROGRESS_THREAD", "1"); }},
         {"pset",
          [&](const std::string &typed, Reader &from) {
              add_process_set(line, from.value(typed, "a name and ranks, as in ocean=0-3,6"));
@@ -356,6 +363,7 @@ For the whole job:
   --agent COMMAND     starts programs on other hosts; called as ssh is, COMMAND HOST PROGRAM ... (srun in an
                       allocation of Slurm, otherwise ssh)
   --interface NAME    the network between hosts, by an interface's name or as 10.1.0.0/16 (one all hosts are in)
+  --port-range A-B    ports at which ranks and daemons take connections, for firewalls (those the system chooses)
   --preload           bring the programs to other hosts, where they need not be; ranks there run in a directory of
                       the job's, which is removed when it ends
   --preload-files A,B the same, and these files, which lie there under these names
@@ -365,6 +373,7 @@ For the whole job:
   -l, --label         start each line of output with its rank
   --enable-recovery   the job goes on without ranks that fail; the others learn of it by errors of MPI, and recover by
                       functions MPIX_Comm_... (docs/recovery.md)
+  --progress-thread   a thread of each rank moves messages while the program computes
   --timeout SECONDS   end the job after that time, with exit status 124
   --verbose           say for each program how its ranks run, and why
   --check [PROGRAM]   print as JSON what would be done with it, and end (volley check says it in words)

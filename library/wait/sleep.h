@@ -134,6 +134,11 @@ class Wait {
             yield();
             return lock.take_back(depth);
         }
+        rest(ready, lock);
+    }
+
+    /// The last of the stages at once: sleeps, unless `ready()`.
+    template <typename Ready, typename Lock> void rest(Ready &&ready, Lock &lock) {
         std::uint32_t seen = announce_sleep();
         if (!ready()) {
             std::uint64_t found = descriptors.found();

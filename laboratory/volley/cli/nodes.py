@@ -30,6 +30,7 @@ def boot(
     hosts: Annotated[str | None, typer.Option(help="The same in a word: A:4,B:4.")] = None,
     agent: Annotated[str | None, typer.Option(help="Starts programs on other hosts; called as ssh is.")] = None,
     interface: Annotated[str | None, typer.Option(help="The network between hosts: its name, or 10.1.0.0/16.")] = None,
+    port_range: Annotated[str | None, typer.Option(help="Ports at which daemons listen, as 50000-50100.")] = None,
 ) -> None:
     """Leave a node daemon running on each host, so that jobs start there without ssh: mpirun C, mpirun n0-3, --hosts.
 
@@ -40,7 +41,7 @@ def boot(
             "hosts are named by a hostfile or by --hosts", "for example: volley boot --hosts node1:4,node2:4"
         )
     words = ["--hosts", hosts] if hosts is not None else [str(hostfile)]
-    for option, value in (("--agent", agent), ("--interface", interface)):
+    for option, value in (("--agent", agent), ("--interface", interface), ("--port-range", port_range)):
         if value is not None:
             words += [option, value]
     become_mpiexec("--boot", *words)

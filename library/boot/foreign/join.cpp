@@ -164,7 +164,8 @@ class First {
     void publish_ports() {
         std::vector<std::uint16_t> ports;
         for (std::size_t rank = 0; rank < here_.size(); rank++)
-            listeners_.push_back(listen_at(addresses_[static_cast<std::size_t>(node_)], ports.emplace_back()));
+            listeners_.push_back(listen_at(addresses_[static_cast<std::size_t>(node_)], read_settings().port_range,
+                                           ports.emplace_back()));
         launcher_.publish(ports_key, ports_text(ports));
     }
 

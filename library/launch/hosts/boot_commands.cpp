@@ -12,6 +12,7 @@
 #include "boot/addresses.h"
 #include "boot/arena.h"
 #include "boot/error.h"
+#include "boot/settings.h"
 #include "boot/sockets.h"
 #include "launch/hosts/agent.h"
 #include "launch/hosts/booted_set.h"
@@ -35,6 +36,7 @@ struct BootOptions {
     std::vector<Host> hosts;
     Agent agent;
     std::string interface;
+    PortRange ports = read_settings().port_range;
     bool json = false;
 };
 
@@ -59,6 +61,8 @@ BootOptions read_options(const std::vector<std::string> &arguments) {
             for (std::string each; words >> each;) options.agent.words.push_back(each);
         } else if (boots && word == "--interface") {
             options.interface = value();
+        } else if (boots && word == "--port-range") {
+            options.ports = read_port_range(word, value());
         } else if (arguments[0] == "--nodes" && word == "--json") {
             options.json = true;
         } else if (boots && !word.starts_with("-")) {
@@ -196,9 +200,11 @@ class Boot {
         const auto addresses = is_alone ? std::vector{loopback_address()} : choose_addresses(hosts, options_.interface);
         set_.secret = draw_secret();
         for (std::size_t at = 0; at < nodes_.size(); at++) {
-            nodes_[at].daemon.channel.send(
-                FrameKind::boot, 0,
-                BootMessage{.directory = files_.directory(), .secret = set_.secret, .address = addresses[at]}.encode());
+            const BootMessage order{.directory = files_.directory(),
+                                    .secret = set_.secret,
+                                    .address = addresses[at],
+                                    .ports = options_.ports};
+            nodes_[at].daemon.channel.send(FrameKind::boot, 0, order.encode());
             set_.nodes.push_back({hosts[at].name, hosts[at].host, nodes_[at].host.slots, addresses[at], 0});
         }
     }

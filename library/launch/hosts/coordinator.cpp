@@ -294,7 +294,7 @@ void Coordinator::listen_for_questions(JobMessage &job) {
         if (!nodes_[node].remote || nodes_.size() == 1) continue;
         const auto own = own_address_beside(addresses_[node]);
         if (!own) continue;
-        listener_ = listen_at(*own, job.port);
+        listener_ = listen_at(*own, read_settings().port_range, job.port);
         job.asked_at = *own;
         return;
     }

@@ -88,6 +88,12 @@ void read_line(const std::string &text, const std::string &path, int number, std
 
 } // namespace
 
+PortRange read_port_range(const std::string &option, const std::string &text) {
+    if (const auto range = parse_port_range(text)) return *range;
+    throw Error("option " + option + " has the value '" + text + "': it is two ports, as in 50000-50100",
+                ExitStatus::usage);
+}
+
 std::vector<Host> read_hosts(const std::string &option, const std::string &text) {
     std::vector<Host> hosts;
     for (std::size_t begin = 0; begin <= text.size();) {

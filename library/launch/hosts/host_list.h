@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "boot/sockets.h"
+
 namespace volley::launch {
 
 struct Host {
@@ -25,6 +27,9 @@ std::vector<Host> read_hosts(const std::string &option, const std::string &text)
 ///
 /// Throws Error, with line and column.
 std::vector<Host> read_hostfile(const std::string &path);
+
+/// Reads "50000-50100". Throws Error.
+PortRange read_port_range(const std::string &option, const std::string &text);
 
 /// How ranks are given to hosts: fill the slots of each host in turn, or take one slot of each host in turn.
 enum class Mapping { slot, node };

@@ -128,11 +128,11 @@ StartMessage StartMessage::decode(const std::string &text) {
 }
 
 std::string BootMessage::encode() const {
-    return encoded(directory, secret, address);
+    return encoded(directory, secret, address, ports);
 }
 BootMessage BootMessage::decode(const std::string &text) {
     BootMessage message{};
-    decode_into(text, message.directory, message.secret, message.address);
+    decode_into(text, message.directory, message.secret, message.address, message.ports);
     return message;
 }
 

@@ -11,6 +11,7 @@
 
 #include "boot/addresses.h"
 #include "boot/job.h"
+#include "boot/sockets.h"
 #include "launch/hosts/booted_set.h"
 
 namespace volley::launch {
@@ -56,6 +57,7 @@ struct BootMessage {
     std::string directory; ///< of its files
     std::string secret;
     NetworkAddress address; ///< where it shall listen
+    PortRange ports;        ///< at one of these
 
     [[nodiscard]] std::string encode() const;
     static BootMessage decode(const std::string &text);

@@ -79,11 +79,12 @@ class NodeDaemon {
     /// Makes the sockets where the ranks of this host and its relay take connections, and tells mpiexec their ports.
     void listen(Plan &plan, const JobMessage &job) {
         PortsMessage message;
+        const Settings settings = read_settings();
         if (job.hosts.size() > 1) {
             numbers_.assign(static_cast<std::size_t>(plan.ranks()), -1);
             for (const int rank : plan.here) {
                 std::uint16_t port = 0;
-                listeners_.push_back(listen_at(job.address, port));
+                listeners_.push_back(listen_at(job.address, settings.port_range, port));
                 numbers_[static_cast<std::size_t>(rank)] = listeners_.back().get();
                 message.ports.push_back(port);
             }
@@ -91,9 +92,10 @@ class NodeDaemon {
             reserved_ = Descriptor(open("/dev/null", O_RDWR));
             plan.listener_number = reserved_.get();
         }
-        if (read_settings().carrier() == Transport::daemon) {
+        if (settings.carrier() == Transport::daemon) {
             std::uint16_t port = 0;
-            relay_listener_ = listen_at(job.address.family != 0 ? job.address : loopback_address(), port);
+            const NetworkAddress &own = job.address.family != 0 ? job.address : loopback_address();
+            relay_listener_ = listen_at(own, settings.port_range, port);
             message.relay = port;
         }
         channel_.send(FrameKind::ports, 0, message.encode());

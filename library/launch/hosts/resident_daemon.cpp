@@ -256,7 +256,7 @@ int boot(Channel &channel) {
     channel.send(FrameKind::hello, 0, own_hello().encode());
     const BootMessage order = BootMessage::decode(await(channel, FrameKind::boot).payload);
     std::uint16_t port = 0;
-    Descriptor listener = listen_at(order.address, port);
+    Descriptor listener = listen_at(order.address, order.ports, port);
     channel.send(FrameKind::ports, 0, PortsMessage{.ports = {port}}.encode());
     BootedSet set = decode_booted_set(await(channel, FrameKind::booted).payload);
     const StateFiles files(order.directory);

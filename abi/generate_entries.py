@@ -162,8 +162,6 @@ INTRACOMMUNICATOR = frozenset(
                 "Comm_spawn_multiple",
             )
         ),
-        "MPIX_Comm_shrink",
-        "MPIX_Comm_ishrink",
         *(f"MPI_Win_{name}" for name in ("allocate", "allocate_shared", "create", "create_dynamic")),
     }
 )

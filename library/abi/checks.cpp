@@ -96,6 +96,7 @@ int bad_tag(const char *argument, int tag, bool wildcard) {
 
 int bad_peer(const char *argument, int peer, const Communicator &communicator, bool wildcard) {
     if (communicator.is_revoked()) return failures.code_of(communicator);
+    if (peer == MPI_PROC_NULL || (wildcard && peer == MPI_ANY_SOURCE)) return MPI_SUCCESS;
     if (communicator.peers() == 0)
         return fail(MPI_ERR_RANK, "%s is %d, but the communicator has no ranks to talk to", argument, peer);
     return fail(MPI_ERR_RANK, "%s is %d, but must be a rank from 0 to %d%s%s", argument, peer, communicator.peers() - 1,

@@ -163,15 +163,15 @@ inline int check_receive_tag(const char *argument, int tag) {
 }
 
 inline int check_peer(const char *argument, int peer, const Communicator &communicator) {
-    if (static_cast<unsigned>(peer) >= static_cast<unsigned>(communicator.peers()) && peer != MPI_PROC_NULL)
-        [[unlikely]]
+    if (static_cast<unsigned>(peer) >= static_cast<unsigned>(communicator.peers()) &&
+        (peer != MPI_PROC_NULL || communicator.peers() == 0)) [[unlikely]]
         return bad_peer(argument, peer, communicator, false);
     return MPI_SUCCESS;
 }
 
 inline int check_source(const char *argument, int peer, const Communicator &communicator) {
-    if (static_cast<unsigned>(peer) >= static_cast<unsigned>(communicator.peers()) && peer != MPI_PROC_NULL &&
-        peer != MPI_ANY_SOURCE) [[unlikely]]
+    if (static_cast<unsigned>(peer) >= static_cast<unsigned>(communicator.peers()) &&
+        ((peer != MPI_PROC_NULL && peer != MPI_ANY_SOURCE) || communicator.peers() == 0)) [[unlikely]]
         return bad_peer(argument, peer, communicator, true);
     return MPI_SUCCESS;
 }

@@ -159,6 +159,28 @@ void CollectiveRound::wait_entered(std::uint64_t round) {
     communicator_.entered_by_all = all;
 }
 
+InPlaceRound::InPlaceRound(Communicator &communicator, const WaitingFor &about) : CollectiveRound(communicator, about) {
+    mark().store(1, std::memory_order_relaxed);
+    sender_fence(node.fences);
+    if (!failures.has_seen_all()) [[unlikely]]
+        failures.look();
+    if (communicator.fault == MPI_SUCCESS) [[likely]]
+        return;
+    mark().store(0, std::memory_order_relaxed); // nothing has been accessed, nor published
+    throw Interrupted(failures.code_of(communicator));
+}
+
+/// Nobody waits here for a rank that waits itself: each takes its own mark away first, and whoever waits in a round
+/// learns of what has happened here.
+void InPlaceRound::wait_for_others() {
+    if (node.fences == FenceKind::global_barrier)
+        heavy_fence();
+    else
+        std::atomic_thread_fence(std::memory_order_seq_cst);
+    for (std::uint32_t rank = 0; rank < area_.ranks; rank++)
+        Wait::briefly([&] { return area_.entered()[rank].in_place.load(std::memory_order_acquire) == 0; });
+}
+
 void CollectiveRound::tell_entered() {
     area_.entered()[communicator_.rank()].round.store(number_, std::memory_order_release);
     communicator_.entered_told = number_;

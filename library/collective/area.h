@@ -47,7 +47,8 @@ struct CollectiveArea {
     static constexpr std::size_t by_last_bytes = 8192; ///< the longest result that the last rank may make for all
 
     struct alignas(cache_line) Entered {
-        std::atomic<std::uint64_t> round; ///< the last round that the rank has reported to have entered
+        std::atomic<std::uint64_t> round;    ///< the last round that the rank has reported to have entered
+        std::atomic<std::uint32_t> in_place; ///< 1: the rank may access memory of others (InPlaceRound)
     };
 
     struct alignas(cache_line) Arrivals {
@@ -257,6 +258,10 @@ class CollectiveRound {
         return area_;
     }
 
+  protected:
+    Communicator &communicator_;
+    CollectiveArea &area_;
+
   private:
     /// The most bytes that a rank should publish: the size of a room, or at most `few` for a few ranks that could read
     /// the data in place. A slot's bytes can always be published.
@@ -278,11 +283,34 @@ class CollectiveRound {
     WaitingFor about_round(std::uint64_t number, ProcessIndex process) const;
     void wake_others();
 
-    Communicator &communicator_;
-    CollectiveArea &area_;
     const WaitingFor &about_;
     std::uint64_t number_;
     Count own_bytes_ = 0; ///< in own_data()
+};
+
+/// A round in which ranks access buffers of others in place. A rank that gives the operation up, since the communicator
+/// was revoked, leaves its buffers to the program only when no other can be accessing them any more: while a rank may
+/// access memory of others, it says so, and whoever gives up waits until none does.
+///
+/// A rank says so, then looks whether something has happened that it has not seen; whoever gives up has seen it, then
+/// looks at what the others say. The order of a store and a load that this needs on both sides is that of wait/sleep.h:
+/// the rare side pays for both.
+class InPlaceRound : public CollectiveRound {
+  public:
+    InPlaceRound(Communicator &communicator, const WaitingFor &about);
+    InPlaceRound(const InPlaceRound &) = delete;
+    InPlaceRound &operator=(const InPlaceRound &) = delete;
+    ~InPlaceRound() {
+        mark().store(0, std::memory_order_release);
+        if (communicator_.fault != MPI_SUCCESS) [[unlikely]]
+            wait_for_others();
+    }
+
+  private:
+    std::atomic<std::uint32_t> &mark() {
+        return area_.entered()[communicator_.rank()].in_place;
+    }
+    [[gnu::cold]] void wait_for_others();
 };
 
 } // namespace volley

@@ -128,7 +128,7 @@ void broadcast_pieces(Communicator &communicator, const WaitingFor &waiting, con
 
 /// The others read the root's data in place.
 int broadcast_directly(Communicator &communicator, const WaitingFor &waiting, const Block &block, int root) {
-    CollectiveRound round(communicator, waiting);
+    InPlaceRound round(communicator, waiting);
     if (communicator.rank() == root) {
         round.own().as<Location>() = location_of(block);
         round.publish();
@@ -181,7 +181,7 @@ struct BlocksAt {
 /// The root publishes where its blocks are; each other rank copies its own block from or to there.
 template <class Copy>
 void with_root(Communicator &communicator, const WaitingFor &waiting, const Blocks &all, int root, Copy &&copy_one) {
-    CollectiveRound round(communicator, waiting);
+    InPlaceRound round(communicator, waiting);
     if (communicator.rank() == root) {
         round.own().as<BlocksAt>() = {&all};
         round.publish();
@@ -323,7 +323,7 @@ void allgather_staged(Communicator &communicator, const WaitingFor &waiting, con
 int allgather_directly(Communicator &communicator, const WaitingFor &waiting, const Block &own, const Blocks &all,
                        bool in_place) {
     int code = MPI_SUCCESS, rank = communicator.rank(), size = communicator.size();
-    CollectiveRound round(communicator, waiting);
+    InPlaceRound round(communicator, waiting);
     round.own().as<Location>() = location_of(own);
     round.meet();
     for (int i = 0; i < size; ++i) {
@@ -409,7 +409,7 @@ void alltoall_staged(Communicator &communicator, const WaitingFor &waiting, cons
 
 int alltoall_directly(Communicator &communicator, const WaitingFor &waiting, const Blocks &from, const Blocks &to) {
     int code = MPI_SUCCESS, rank = communicator.rank(), size = communicator.size();
-    CollectiveRound round(communicator, waiting);
+    InPlaceRound round(communicator, waiting);
     round.own().as<BlocksAt>() = {&from};
     round.meet();
     for (int i = 0; i < size; ++i) {

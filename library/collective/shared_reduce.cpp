@@ -132,7 +132,7 @@ void allreduce_posts(Shared &shared) {
 
 /// The last rank to arrive reduces for all. Ranks without `wants_result` leave their result buffer alone.
 void reduce_by_last(Shared &shared, bool wants_result) {
-    CollectiveRound round(shared.communicator, shared.waiting);
+    InPlaceRound round(shared.communicator, shared.waiting);
     round.own().as<Buffers>() = shared.buffers;
     unsigned char *result = round.area().result;
     if (round.arrive()) {
@@ -145,7 +145,7 @@ void reduce_by_last(Shared &shared, bool wants_result) {
 }
 
 void allreduce_directly(Shared &shared) {
-    CollectiveRound round(shared.communicator, shared.waiting);
+    InPlaceRound round(shared.communicator, shared.waiting);
     round.own().as<Buffers>() = shared.buffers;
     round.meet();
     auto [begin, end] = slice_of(shared, shared.count, shared.communicator.rank());
@@ -168,7 +168,7 @@ void reduce_posts(Shared &shared, int root) {
 }
 
 void reduce_directly(Shared &shared, int root) {
-    CollectiveRound round(shared.communicator, shared.waiting);
+    InPlaceRound round(shared.communicator, shared.waiting);
     round.own().as<Buffers>() = shared.buffers;
     round.meet();
     auto [begin, end] = slice_of(shared, shared.count, shared.communicator.rank());
@@ -270,7 +270,7 @@ void scan_slice(const Shared &shared, Count count, bool exclusive, Operands &&op
 }
 
 void scan_directly(Shared &shared, bool exclusive) {
-    CollectiveRound round(shared.communicator, shared.waiting);
+    InPlaceRound round(shared.communicator, shared.waiting);
     round.own().as<Buffers>() = shared.buffers;
     round.meet();
     scan_slice(
@@ -340,7 +340,7 @@ void reduce_scatter_directly(Shared &shared, Count begin, bool in_place) {
         aside.resize(static_cast<std::size_t>(shared.bytes()));
         result = aside.data();
     }
-    CollectiveRound round(shared.communicator, shared.waiting);
+    InPlaceRound round(shared.communicator, shared.waiting);
     round.own().as<Buffers>() = shared.buffers;
     round.meet();
     Count start = begin * shared.extent();

@@ -28,20 +28,25 @@ AgreementDecision *decision_in(std::uint64_t word) {
 
 /// Both groups of an intercommunicator list themselves first: the one with the process that has the lowest number
 /// leads.
+const Group &first_group_of(const Communicator &communicator) {
+    const Group &local = communicator.local(), &other = communicator.peer_group();
+    return std::ranges::min(other.processes()) < std::ranges::min(local.processes()) ? other : local;
+}
+
 std::vector<ProcessIndex> members_of(const Communicator &communicator) {
-    std::vector<ProcessIndex> members = communicator.local().processes();
+    const Group &first = first_group_of(communicator);
+    std::vector<ProcessIndex> members = first.processes();
     if (!communicator.is_inter()) return members;
-    std::vector<ProcessIndex> others = communicator.remote()->processes();
-    if (std::ranges::min(others) < std::ranges::min(members)) members.swap(others);
-    members.insert(members.end(), others.begin(), others.end());
+    const Group &second = &first == &communicator.local() ? *communicator.remote() : communicator.local();
+    members.insert(members.end(), second.processes().begin(), second.processes().end());
     return members;
 }
 
 } // namespace
 
 Agreement::Agreement(const char *name, Communicator &among, RecoveryState &state, std::uint32_t flag)
-    : state_(state), members_(members_of(among)), name_(name), number_(++among.agreements_begun & number_mask),
-      flag_(flag) {
+    : state_(state), members_(members_of(among)), first_group_(static_cast<std::size_t>(first_group_of(among).size())),
+      name_(name), number_(++among.agreements_begun & number_mask), flag_(flag) {
     communicator = &among;
     among.retain();
     own_ = static_cast<std::uint32_t>(std::ranges::find(members_, node.rank) - members_.begin());

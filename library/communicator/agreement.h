@@ -51,8 +51,9 @@ class Agreement : public Request, private ProgressHook {
     virtual int take(AgreementDecision &decision) = 0;
 
     RecoveryState &state_;
-    /// All members of both groups, in an order that is the same in all of them.
+    /// All members of both groups, in an order that is the same in all of them; so many are of the first group.
     std::vector<ProcessIndex> members_;
+    std::size_t first_group_;
 
   private:
     void progress() override;
@@ -72,9 +73,11 @@ class Agreement : public Request, private ProgressHook {
 struct alignas(cache_line) AgreementDecision {
     std::uint32_t flag;            ///< the bitwise and of those that were brought
     std::uint32_t is_acknowledged; ///< 1: all members that have contributed had acknowledged all failures
-    // Of a shrunk communicator (communicator/context_allocation.h).
+    // Of a shrunk communicator (communicator/context_allocation.h); of an intercommunicator the second are those of
+    // its two local communicators.
     std::uint64_t context;
-    std::uint64_t area;
+    std::uint64_t local_contexts[2];
+    std::uint64_t areas[2];
 
     std::uint64_t &failed(std::uint32_t word) {
         return reinterpret_cast<std::uint64_t *>(this + 1)[word];

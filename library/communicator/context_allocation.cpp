@@ -3,6 +3,7 @@
 
 #include "collective/area.h"
 #include "core/contexts.h"
+#include "core/failures.h"
 #include "transport/node_shared.h"
 
 #include <algorithm>
@@ -85,7 +86,9 @@ ContextAllocation::ContextAllocation(Communicator &made, Participants participan
     made_.retain();
     participants_.carrier.retain();
     if (remote_root_) remote_root_->carrier.retain();
-    if (participants_.index == 0)
+    if (participants_.carrier.fault != MPI_SUCCESS)
+        completion.error = failures.code_of(participants_.carrier); // no other begins, either, or gets to its end
+    else if (participants_.index == 0)
         begin_as_root();
     else
         receive_from({participants_.carrier,

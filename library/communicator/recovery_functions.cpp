@@ -10,6 +10,7 @@
 #include "core/functions.h"
 
 #include <algorithm>
+#include <array>
 
 namespace volley {
 namespace {
@@ -46,31 +47,61 @@ class Shrinking final : public Agreement {
         : Agreement(name, among, state, 0), made_(made) {}
 
   private:
-    Group *survivors(AgreementDecision &decision) const {
-        std::vector<ProcessIndex> living;
+    using Survivors = std::array<Group *, 2>; ///< of the two groups; the second is empty in an intracommunicator
+
+    Survivors survivors(AgreementDecision &decision) const {
+        std::array<std::vector<ProcessIndex>, 2> living;
         for (std::uint32_t member = 0; member < members_.size(); member++)
-            if (!decision.has_failed(member)) living.push_back(members_[member]);
-        return Group::make(std::move(living));
+            if (!decision.has_failed(member)) living[member < first_group_ ? 0 : 1].push_back(members_[member]);
+        return {Group::make(std::move(living[0])), Group::make(std::move(living[1]))};
+    }
+    static void release(const Survivors &survivors) {
+        for (Group *group : survivors) Group::release(*group);
+    }
+    /// As MPI_Comm_split would have it: there is no intercommunicator with an empty group.
+    bool is_empty(const Survivors &survivors) const {
+        return communicator->is_inter() && (survivors[0]->size() == 0 || survivors[1]->size() == 0);
     }
     void extend(AgreementDecision &decision) override {
-        Group *group = survivors(decision);
-        decision.context = draw_shared_context(*group);
-        decision.area = decision.context != 0 ? draw_area(*group) : 0;
-        Group::release(*group);
+        const Survivors living = survivors(decision);
+        if (!communicator->is_inter()) {
+            decision.context = draw_shared_context(*living[0]);
+        } else if (!is_empty(living)) {
+            const auto [first, second] = draw_for_both(*living[0], *living[1]);
+            decision.context = first.context;
+            decision.local_contexts[0] = first.local_context;
+            decision.local_contexts[1] = second.local_context;
+        }
+        for (std::size_t group = 0; decision.context != 0 && group < living.size(); group++)
+            decision.areas[group] = draw_area(*living[group]);
+        release(living);
     }
     void withdraw(AgreementDecision &decision) override {
-        if (decision.context != 0) give_back_shared_context(decision.context);
-        if (decision.area == 0) return;
-        auto &area = *arena_pointer<CollectiveArea>(decision.area);
-        for (std::uint32_t rank = area.ranks; rank > 0; rank--) leave_area(area);
+        for (SharedContext context : {decision.context, decision.local_contexts[0], decision.local_contexts[1]})
+            if (context != 0) give_back_shared_context(context);
+        for (std::uint64_t offset : decision.areas) {
+            if (offset == 0) continue;
+            auto &area = *arena_pointer<CollectiveArea>(offset);
+            for (std::uint32_t rank = area.ranks; rank > 0; rank--) leave_area(area);
+        }
     }
     int take(AgreementDecision &decision) override {
         failures.look();
-        if (decision.context == 0) return no_context();
-        Group *group = survivors(decision);
-        Communicator *made = Communicator::make_unsettled(*group, nullptr);
-        Group::release(*group);
-        if (int code = settle(*made, {.context = decision.context, .local_context = 0, .area = decision.area})) {
+        const Survivors living = survivors(decision);
+        const std::size_t own = living[0]->rank() != MPI_UNDEFINED ? 0 : 1;
+        int code = MPI_SUCCESS;
+        if (!is_empty(living))
+            code = make(*living[own], communicator->is_inter() ? living[1 - own] : nullptr,
+                        {.context = decision.context,
+                         .local_context = decision.local_contexts[own],
+                         .area = decision.areas[own]});
+        release(living);
+        return code;
+    }
+    int make(Group &local, Group *remote, const AllocatedContext &allocated) {
+        if (allocated.context == 0) return no_context();
+        Communicator *made = Communicator::make_unsettled(local, remote);
+        if (int code = settle(*made, allocated)) {
             Communicator::release(*made);
             return code;
         }
@@ -107,9 +138,6 @@ MPI_Group failed_group(const Communicator &communicator, std::size_t count) {
 namespace mpi {
 
 int Comm_revoke(Communicator &comm) {
-    if (node.arena->recovery == 0)
-        return fail(MPI_ERR_UNSUPPORTED_OPERATION,
-                    "MPIX_Comm_revoke is for jobs that outlive ranks that fail: mpiexec --enable-recovery");
     RecoveryState *state = recovery_state(comm);
     if (!state) return unsupported("MPIX_Comm_revoke");
     if (comm.is_revoked()) return MPI_SUCCESS;

@@ -49,7 +49,7 @@ void Communicator::settle(std::uint32_t context) {
     open_queues(Traffic::program);
     open_queues(Traffic::collective);
     published = introspection.enter(*this);
-    if (node.arena->recovery != 0) failures.enter(*this);
+    failures.enter(*this);
 }
 
 void Communicator::open_queues(Traffic traffic) {
@@ -95,7 +95,7 @@ int Communicator::members_here() const {
 void Communicator::release(Communicator &communicator) {
     if (!static_cast<Object &>(communicator).release()) return;
     for (Release layer : releases()) layer(communicator);
-    if (node.arena->recovery != 0) failures.leave(communicator);
+    failures.leave(communicator);
     if (communicator.published) introspection.leave(*communicator.published);
     if (communicator.local_communicator) release(*communicator.local_communicator);
     if (communicator.queues_[0]) {

@@ -8,6 +8,7 @@
 #include "boot/context_number.h"
 #include "core/group.h"
 #include "core/object.h"
+#include "transport/chain.h"
 
 #include <mpi.h>
 
@@ -23,6 +24,7 @@ namespace volley {
 class Attributes;
 class BufferedSends;
 class Errhandler;
+class Failures;
 class Info;
 struct CollectiveArea;
 struct CommunicatorEntry;
@@ -164,6 +166,7 @@ class Communicator final : public Object {
     static void on_release(Release release);
 
   private:
+    friend class Failures;
     friend class Pool<Communicator>;
     friend void set_predefined_communicators(Communicator *world, Communicator *self);
     Communicator(Group &local, Group *remote);
@@ -181,6 +184,8 @@ class Communicator final : public Object {
     Group *local_;
     Group *remote_;
     std::string name_;
+    Links<Communicator> known_; ///< among those that core/failures.h looks after
+    bool is_known_ = false;
 };
 
 /// Makes MPI_COMM_WORLD, MPI_COMM_SELF, and a hidden communicator of all processes, for processes that have no other

@@ -37,13 +37,17 @@ constexpr Traffic all_traffic[] = {Traffic::program, Traffic::collective, Traffi
 } // namespace
 
 void Failures::enter(Communicator &communicator) {
-    communicators_.push_back(&communicator);
+    communicators_.append(communicator);
+    communicator.is_known_ = true;
     // It may have lost a member, or have been revoked, before this process had its context.
     if (any_ || node.arena->incidents.load(std::memory_order_acquire) != 0) judge(communicator);
 }
 
 void Failures::leave(Communicator &communicator) {
-    std::erase(communicators_, &communicator);
+    if (!communicator.is_known_) return;
+    communicators_.remove(communicator);
+    communicator.is_known_ = false;
+    std::erase(lost_, &communicator);
 }
 
 void Failures::learn() {
@@ -54,7 +58,7 @@ void Failures::learn() {
         shared_memory.forget(process);
     }
     any_ |= !failed_.empty();
-    for (Communicator *communicator : communicators_) judge(*communicator);
+    for (Communicator *each = communicators_.first(); each; each = communicators_.after(*each)) judge(*each);
 }
 
 /// Brings what this process knows of a communicator up to date.
@@ -71,11 +75,16 @@ void Failures::judge(Communicator &communicator) {
 
 /// The two communicators of an intercommunicator serve the same operations.
 void Failures::mark(Communicator &communicator, int error_class) {
-    communicator.lose(error_class);
-    for (Communicator *other : communicators_)
+    lose(communicator, error_class);
+    for (Communicator *other = communicators_.first(); other; other = communicators_.after(*other))
         if ((other == communicator.local_communicator || other->local_communicator == &communicator) &&
             other->fault == MPI_SUCCESS)
-            other->lose(error_class);
+            lose(*other, error_class);
+}
+
+void Failures::lose(Communicator &communicator, int error_class) {
+    if (communicator.fault == MPI_SUCCESS) lost_.push_back(&communicator);
+    communicator.lose(error_class);
 }
 
 void Failures::revoke(Communicator &communicator) {
@@ -90,7 +99,7 @@ void Failures::revoke(Communicator &communicator) {
 }
 
 bool Failures::attend() {
-    if (node.arena->incidents.load(std::memory_order_acquire) != seen_) return look();
+    if (!has_seen_all()) return look();
     return !attends_ && end_all();
 }
 
@@ -104,19 +113,18 @@ bool Failures::look() {
 
 /// Ends what cannot be completed.
 bool Failures::end_all() {
+    if (lost_.empty() && failed_.empty()) return false;
     attends_ = true; // completing an operation may make progress of its own
     bool ended = false;
     // Completing a receive may free its communicator, and make others.
-    const std::vector<Communicator *> all = communicators_;
+    const std::vector<Communicator *> all = lost_;
     for (Communicator *communicator : all)
-        if (communicator->fault != MPI_SUCCESS &&
-            std::ranges::find(communicators_, communicator) != communicators_.end())
-            ended |= end_receives(*communicator);
+        if (std::ranges::find(lost_, communicator) != lost_.end()) ended |= end_receives(*communicator);
     ended |= shared_memory.end_sends([this](const Send &send) { return is_over(send); },
                                      [this](const Send &send) {
                                          return failure_of(send.receiver) != Failure::none
                                                     ? code_of(send.receiver)
-                                                    : code_of(*communicator_with(send.envelope.context));
+                                                    : code_of(*lost_with(send.envelope.context));
                                      });
     ended |= shared_memory.end_fetches();
     attends_ = false;
@@ -151,17 +159,17 @@ bool Failures::end_receives(Communicator &communicator) {
     return ended;
 }
 
-const Communicator *Failures::communicator_with(std::uint32_t context) const {
-    const auto found = std::ranges::find_if(communicators_, [&](const Communicator *communicator) {
+const Communicator *Failures::lost_with(std::uint32_t context) const {
+    const auto found = std::ranges::find_if(lost_, [&](const Communicator *communicator) {
         return communicator->context(Traffic::program) == communicator_of(context);
     });
-    return found != communicators_.end() ? *found : nullptr;
+    return found != lost_.end() ? *found : nullptr;
 }
 
 bool Failures::is_over(const Send &send) const {
     if (failure_of(send.receiver) != Failure::none) return true;
-    const Communicator *communicator = communicator_with(send.envelope.context);
-    if (communicator == nullptr || communicator->fault == MPI_SUCCESS) return false;
+    const Communicator *communicator = lost_with(send.envelope.context);
+    if (communicator == nullptr) return false;
     return communicator->is_revoked() || traffic_of(send.envelope.context) == Traffic::collective;
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Processes that have failed, and communicators that were revoked, in a job that outlives that (ArenaHead::recovery).
+/// Processes that have failed, in a job that outlives that (ArenaHead::recovery), and communicators that were revoked,
+/// in any job.
 ///
 /// The launcher sees each rank end. It marks the rank's record, raises ArenaHead::incidents and wakes all ranks, so no
-/// wait needs a time-out. A rank looks at that count only before a wait lets others have its core, and in calls that do
-/// not wait (Engine::progress): messages pay nothing. When the count has changed, the rank
+/// wait needs a time-out. Whoever revokes a communicator does the same. A rank looks at that count only before a wait
+/// lets others have its core, and in calls that do not wait (Engine::progress): messages pay nothing. When the count
+/// has changed, the rank
 ///  - takes what the failed process had sent in full,
 ///  - marks the communicators that have lost a member (Communicator::fault),
 /// and from then on ends what cannot be completed any more:
@@ -46,6 +48,10 @@ class Failures {
     bool any() const {
         return any_;
     }
+    /// Whether this rank has seen all that has happened so far.
+    bool has_seen_all() const {
+        return node.arena->incidents.load(std::memory_order_acquire) == seen_;
+    }
     /// Learns what has happened, and ends what cannot be completed. True if anything was ended.
     bool attend();
     /// The same, though the launcher may not have raised the count yet: another process has learnt of a failure.
@@ -70,16 +76,18 @@ class Failures {
     bool end_all();
     void judge(Communicator &communicator);
     void mark(Communicator &communicator, int error_class);
+    void lose(Communicator &communicator, int error_class);
     bool end_receives(Communicator &communicator);
     bool is_over(const Communicator &communicator, Traffic traffic, const Receive &receive) const;
     bool is_over(const Send &send) const;
-    const Communicator *communicator_with(std::uint32_t context) const;
+    const Communicator *lost_with(std::uint32_t context) const;
 
     bool any_ = false;
     bool attends_ = false;
     std::uint32_t seen_ = 0; ///< of ArenaHead::incidents
     std::vector<ProcessIndex> failed_;
-    std::vector<Communicator *> communicators_;
+    Chain<Communicator, &Communicator::known_> communicators_;
+    std::vector<Communicator *> lost_; ///< those of them that have a fault
 };
 
 extern Failures failures;

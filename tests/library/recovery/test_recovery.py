@@ -118,6 +118,14 @@ def test_without_the_option_the_job_ends(mpi_program: MpiProgram, mpirun: MpiRun
     assert "--enable-recovery has no effect here" in outcome.stderr
 
 
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("case", ["messages", "buffers", "alone", "between groups"])
+def test_communicators_are_revoked_in_any_job(case: str, mode: str, mpi_program: MpiProgram, mpirun: MpiRun) -> None:
+    """What waits on them ends with an error, in all members, and what is not ended is not disturbed."""
+    outcome = mpirun("--ranks", mode, "-n", 6, mpi_program(HERE / "revoke.cpp"), case)
+    assert not outcome.stderr, outcome.stderr
+
+
 def test_the_example_of_the_page(tmp_path: Path, mpi_program: MpiProgram, mpirun: MpiRun) -> None:
     """docs/recovery.md: a program that goes back to its last checkpoint when a rank fails."""
     text = (ROOT / "docs" / "recovery.md").read_text(encoding="utf-8")

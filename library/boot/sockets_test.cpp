@@ -22,7 +22,8 @@ TEST(PortRange, IsReadAndWritten) {
 }
 
 TEST(PortRange, ThatMeansNothingIsRefused) {
-    for (const char *text : {"", "50000", "50000-", "-50000", "0-10", "50001-50000", "50000-70000", "a-b", "1-2x", "1 - 2"})
+    for (const char *text :
+         {"", "50000", "50000-", "-50000", "0-10", "50001-50000", "50000-70000", "a-b", "1-2x", "1 - 2"})
         EXPECT_FALSE(parse_port_range(text)) << text;
 }
 

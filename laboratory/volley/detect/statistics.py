@@ -41,6 +41,12 @@ PRIOR_FREEDOM = 12
 """Degrees of freedom given to the noise of neighbouring sizes when a size's own is estimated from few
 launches: the moderated variance of Smyth (2004), with a fixed prior instead of a fitted one."""
 
+HYPERVARIABLE = 0.02
+"""A variance less likely than this is not of the neighbours' kind; see `_ordinary`."""
+
+ENOUGH_FOR_SPREAD = 5
+"""Launches of which a median absolute deviation says something."""
+
 ORDINARY = 0.05
 """Relative standard deviation between launches that is assumed at least: 1 to 5 % over shared memory in the studies of
 docs/detecting-validation.md, whatever the MPI."""
@@ -125,8 +131,10 @@ def levels(sizes: Floats, log_ns: Floats) -> Levels:
     variance[replicated] = np.nanvar(residuals[:, replicated], axis=0, ddof=1)
     pooled = _pooled(variance, counts)
     own = np.maximum(counts - 1, 0)
-    prior = min(PRIOR_FREEDOM, max(own.sum() / 2, 2.0))  # a median of variances is worth about half of them
-    moderated = (prior * pooled + own * np.nan_to_num(variance)) / (prior + own)
+    spread = _own_variance(residuals, np.nan_to_num(variance), pooled, counts)
+    # A median of variances is worth about half of them.
+    prior = min(PRIOR_FREEDOM, max(own.sum() / 2, 2.0)) * _ordinary(spread / pooled, own)
+    moderated = (prior * pooled + own * spread) / (prior + own)
     efficiency = np.where(counts >= 3, MEDIAN_VARIANCE, 1.0)
     error = np.sqrt(moderated * efficiency / counts)
     return Levels(
@@ -138,6 +146,29 @@ def levels(sizes: Floats, log_ns: Floats) -> Levels:
         counts,
         float(np.sqrt(np.median(pooled))),
     )
+
+
+def _ordinary(ratio: Floats, freedom: NDArray[np.int64]) -> Floats:
+    """How much each size's noise is like that of its neighbours, 0 … 1, from their ratio of variances.
+
+    Real launches agree at most sizes and disagree widely at some. There the neighbours' noise says nothing: it would
+    make the size sure, and with it the line by which others are judged. The less likely a variance is by chance, the
+    less the prior counts (Phipson, Lee, Majewski, Alexander, Smyth 2016: hypervariable cases).
+    """
+    from scipy.stats import f
+
+    likely = f.sf(ratio, np.maximum(freedom, 1), PRIOR_FREEDOM)
+    return np.asarray(np.where(freedom > 0, np.clip(likely / HYPERVARIABLE, 0.0, 1.0), 1.0))
+
+
+def _own_variance(residuals: Floats, variance: Floats, pooled: Floats, counts: NDArray[np.int64]) -> Floats:
+    """Variance of each size's launches; where it is not the neighbours' and there are enough launches, the robust one.
+
+    A single launch that was interrupted does not move a median of five, and must not make it unsure.
+    """
+    odd = (_ordinary(variance / pooled, counts - 1) < 1) & (counts >= ENOUGH_FOR_SPREAD)
+    robust = np.array([robust_spread(column[np.isfinite(column)]) ** 2 for column in residuals.T])
+    return np.asarray(np.where(odd, np.minimum(variance, robust), variance))
 
 
 def _pooled(variance: Floats, counts: NDArray[np.int64]) -> Floats:

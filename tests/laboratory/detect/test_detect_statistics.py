@@ -104,3 +104,15 @@ def test_a_period_survives_a_message_that_was_spared_and_jitter() -> None:
     assert find_period(places, 400)[0] == 41
     assert find_period(np.array([3, 50, 61, 200, 333, 340]), 400)[0] is None
     assert find_period(np.array([41, 82]), 100)[0] is None
+
+
+def test_a_size_at_which_launches_disagree_is_no_surer_for_its_neighbours() -> None:
+    log_ns: Floats = np.random.default_rng(5).normal(8, 0.01, (3, 20))
+    log_ns[:, 10] += [-0.3, 0.0, 0.3]
+    found = levels(SIZES, log_ns)
+    own = float(log_ns[:, 10].std(ddof=1))
+    assert found.error[10] > 0.6 * own  # a median of three has 0.68 of it
+    assert found.freedom[10] < 4
+    others = np.delete(found.error, 10)
+    assert np.median(others) < 0.015
+    assert np.median(np.delete(found.freedom, 10)) > 10

@@ -130,6 +130,8 @@ int prepare(std::vector<Command> &commands, std::vector<std::string> &words) {
 int start(std::vector<Command> &commands, Meeting &meeting) {
     std::vector<std::string> words;
     if (int code = prepare(commands, words); code != MPI_SUCCESS) return code;
+    // The further job is in the same universe as this one, and may ask how large that is before it starts others.
+    if (node.universe_size > 0) words.insert(words.begin(), {"--universe-size", std::to_string(node.universe_size)});
     try {
         Port port(address_of(node.number()));
         NewJob job(words, port.name().text(), launcher_socket());

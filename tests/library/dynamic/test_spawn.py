@@ -42,6 +42,10 @@ def test_a_job_on_several_nodes_starts_others(mpi_program: MpiProgram, mpirun: M
     assert (outcome.stdout, outcome.stderr) == ("good\n", "")
 
 
+def test_a_further_job_knows_the_universe_of_the_job_that_started_it(mpi_program: MpiProgram, mpirun: MpiRun) -> None:
+    assert mpirun("--universe-size", 7, "-n", 1, mpi_program(HERE / "universe.cpp")).stdout == "good\n"
+
+
 def test_a_program_without_mpiexec_starts_others(mpi_program: MpiProgram) -> None:
     command = [str(mpi_program(HERE / "spawn.cpp")), "2"]
     outcome = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)

@@ -11,6 +11,7 @@
 #include <new>
 
 #include "boot/error.h"
+#include "boot/revocation.h"
 #include "boot/settings.h"
 
 namespace volley {
@@ -23,6 +24,10 @@ constexpr std::uint64_t page = 4096;
 /// far from its other mappings (0x7f...), and inside what AddressSanitizer, ThreadSanitizer and
 /// MemorySanitizer leave to the program on x86-64, so that it is free in every kind of rank.
 constexpr std::uint64_t addresses[] = {0x5500'0000'0000, 0x2000'0000'0000, 0x1000'0000'0000, 0x20'0000'0000};
+
+/// One entry of the table of revoked contexts for so many bytes of the arena: there are fewer contexts
+/// (core/contexts.cpp).
+constexpr std::uint64_t revoked_part = 4096;
 
 std::uint64_t limit(decltype(RLIMIT_AS) resource) {
     rlimit value = {};
@@ -102,7 +107,10 @@ Arena::Arena(const JobLayout &layout) {
     name.copy(head_->job, description_bytes - 1);
     head_->records = page;
     make_records(layout);
-    const std::uint64_t end = head_->node_records + head_->nodes * sizeof(NodeRecord);
+    head_->revoked = whole_lines(head_->node_records + head_->nodes * sizeof(NodeRecord));
+    head_->revocable =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(1U << context_index_bits, bytes / revoked_part));
+    const std::uint64_t end = head_->revoked + head_->revocable * sizeof(RevokedGeneration);
     head_->memory = (end + page - 1) / page * page;
     head_->magic.store(arena_magic, std::memory_order_release);
 }

@@ -37,7 +37,7 @@ constexpr std::uint64_t whole_lines(std::uint64_t bytes) {
     return (bytes + cache_line - 1) / cache_line * cache_line;
 }
 
-inline constexpr std::uint64_t arena_magic = 0x59454c4c4f56'0e; ///< "VOLLEY", layout 14
+inline constexpr std::uint64_t arena_magic = 0x59454c4c4f56'0f; ///< "VOLLEY", layout 15
 inline constexpr std::size_t description_bytes = 64;
 inline constexpr std::size_t secret_bytes = 32;
 
@@ -148,7 +148,8 @@ struct alignas(cache_line) RankRecord {
     std::atomic<std::uint32_t> wake_up_socket; ///< name of it (wait/descriptors.h); 0: it sleeps on `wake` alone
     std::atomic<std::uint32_t> tcp_port;       ///< where it takes connections (transport/tcp/); 0: none yet, or never
     std::atomic<std::uint32_t> relay_socket;   ///< where its relay connects to it, if there is one; 0: none yet
-    /// Stored by the launcher once the process is gone; then it raises ArenaHead::incidents and wakes all ranks.
+    /// Stored by the launcher once the process is gone, or its host; then it raises ArenaHead::incidents and wakes all
+    /// ranks. This is told of ranks of other hosts, too.
     std::atomic<Failure> failure;
     std::atomic<std::uint32_t> to_abort;   ///< 1 + the rank that has aborted this one by MPI_Abort; 0: none
     std::atomic<std::uint32_t> finalising; ///< 1: it has entered MPI_Finalize; only where ranks may fail
@@ -214,6 +215,11 @@ struct alignas(cache_line) ArenaHead {
     /// concerns. It stays 0 unless `recovery` is set.
     std::atomic<std::uint32_t> incidents;
     std::uint32_t recovery; ///< 1: the job outlives ranks that fail; set by the launcher before the first rank starts
+    /// Where ranks ask their node daemon for help with recovery (boot/recovery_request.h); 0: all ranks are on this
+    /// host, or there is none.
+    std::atomic<std::uint32_t> launcher_socket;
+    std::uint32_t revocable; ///< entries of the table of revoked contexts (boot/revocation.h)
+    std::uint64_t revoked;   ///< its offset
 };
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);

@@ -2,6 +2,7 @@
 #include "collective/arguments.h"
 
 #include "core/error.h"
+#include "core/failures.h"
 
 namespace volley {
 
@@ -142,7 +143,9 @@ Block Arguments::operands(const char *buffer_name, const Passed &passed, const O
 
 void Arguments::root(int root, const Communicator &communicator) {
     if (!ok() || (root >= 0 && root < communicator.peers())) return;
-    if (!communicator.is_inter())
+    if (communicator.is_revoked())
+        code_ = failures.code_of(communicator);
+    else if (!communicator.is_inter())
         code_ = fail(MPI_ERR_ROOT, "root is %d, but must be a rank of the communicator, 0 to %d", root,
                      communicator.peers() - 1);
     else if (root != MPI_ROOT && root != MPI_PROC_NULL)

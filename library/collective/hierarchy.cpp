@@ -77,6 +77,7 @@ Communicator *make_level(Communicator &whole, const std::vector<int> &ranks, boo
     Communicator *made = nullptr;
     if (send_to_others(whole, ranks, allocated) == MPI_SUCCESS && is_among && allocated.context != 0) {
         made = Communicator::make_unsettled(*group, nullptr);
+        made->serves = &whole;
         made->settle(context_number(allocated.context, made->members_here()));
         made->set_name(name + std::string(whole.name()));
         made->area = allocated.area != 0 ? arena_pointer<CollectiveArea>(allocated.area) : nullptr;

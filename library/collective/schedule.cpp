@@ -183,13 +183,18 @@ void Schedule::rewind() {
 }
 
 void Schedule::note(int code) {
-    if (code != MPI_SUCCESS && completion.error == MPI_SUCCESS) completion.error = code;
+    if (code == MPI_SUCCESS) return;
+    if (completion.error == MPI_SUCCESS) completion.error = code;
+    // A message may tell of a failure before this rank has looked: then nothing else of the operation, or of the
+    // operation that it is a step of, may go on with what has come.
+    if (is_of_failure(error_class_of(code)) && communicator->fault == MPI_SUCCESS) failures.look();
 }
 
 /// A message could not be sent for want of memory, so that its receiver cannot go on; or a member has failed, or the
 /// communicator was revoked, and nobody goes on. This rank does not, either.
 bool Schedule::is_cut_short() const {
-    return error_class_of(completion.error) == MPI_ERR_NO_MEM || communicator->fault != MPI_SUCCESS;
+    const int error_class = error_class_of(completion.error);
+    return error_class == MPI_ERR_NO_MEM || is_of_failure(error_class) || communicator->fault != MPI_SUCCESS;
 }
 
 void Schedule::begin(const Step &step) {

@@ -15,8 +15,13 @@
 ///    written again no earlier, for the same reason.
 ///
 /// agreement.pml models it.
+///
+/// That is for members that have one arena. If some are on other hosts, each sends its contribution to mpiexec, through
+/// its node daemon, and mpiexec decides (launch/hosts/agreements.h). The daemon writes the decision to the member's
+/// DecisionTicket, and wakes it.
 #pragma once
 
+#include "boot/recovery_request.h"
 #include "core/engine.h"
 #include "core/recovery_state.h"
 #include "core/request.h"
@@ -30,8 +35,8 @@ struct AgreementDecision; // in the arena
 
 class Agreement : public Request, private ProgressHook {
   public:
-    /// `flag` is what this process brings. Precondition: recovery_state() has made the communicator's state.
-    Agreement(const char *name, Communicator &communicator, RecoveryState &state, std::uint32_t flag);
+    /// `flag` is what this process brings. `state` is what recovery_state() gave, if all members have this arena.
+    Agreement(const char *name, Communicator &communicator, RecoveryState *state, std::uint32_t flag);
 
     /// Contributes, and begins to take part in the decision.
     void begin();
@@ -49,19 +54,33 @@ class Agreement : public Request, private ProgressHook {
     virtual void withdraw(AgreementDecision &) {}
     /// Takes what was decided. Returns an error code.
     virtual int take(AgreementDecision &decision) = 0;
+    /// Whether memory that members share can be part of the decision.
+    bool is_in_memory() const {
+        return state_ != nullptr;
+    }
 
-    RecoveryState &state_;
     /// All members of both groups, in an order that is the same in all of them; so many are of the first group.
     std::vector<ProcessIndex> members_;
     std::size_t first_group_;
 
   private:
     void progress() override;
+    std::vector<std::uint64_t> acknowledged() const;
+    // Among members that have one arena.
+    bool decide_in_memory();
     void contribute();
     bool all_contributed();
     AgreementDecision *propose() const;
     AgreementDecision *decided() const;
+    // By mpiexec.
+    bool decided_by_launcher();
+    void ask_launcher();
+    // Without anybody else.
+    bool decide_alone();
 
+    RecoveryState *state_;
+    DecisionTicket *ticket_ = nullptr;
+    AgreementDecision *offer_ = nullptr; ///< what the launcher was offered for a shrunk communicator
     const char *name_;
     std::uint32_t number_, flag_;
     std::uint32_t own_ = 0;  ///< index among the members
@@ -85,9 +104,15 @@ struct alignas(cache_line) AgreementDecision {
     bool has_failed(std::uint32_t member) {
         return (failed(member / 64) >> member % 64 & 1) != 0;
     }
-    static std::size_t footprint(const RecoveryState &state) {
-        return sizeof(AgreementDecision) + whole_lines(state.bitmap_words() * sizeof(std::uint64_t));
+    void fail(std::uint32_t member) {
+        failed(member / 64) |= std::uint64_t{1} << member % 64;
+    }
+    static std::size_t footprint(std::size_t members) {
+        return sizeof(AgreementDecision) + whole_lines((members + 63) / 64 * sizeof(std::uint64_t));
     }
 };
+
+/// Returns once all living members of the communicator have called it.
+int meet_living_members(Communicator &communicator);
 
 } // namespace volley

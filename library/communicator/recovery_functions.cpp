@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Going on without processes that have failed: what the proposal "User Level Failure Mitigation" adds to MPI.
+#include "boot/revocation.h"
 #include "collective/area.h"
 #include "communicator/agreement.h"
 #include "communicator/context_allocation.h"
@@ -8,23 +9,36 @@
 #include "core/error.h"
 #include "core/failures.h"
 #include "core/functions.h"
+#include "transport/abort.h"
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 namespace volley {
 namespace {
 
-int unsupported(const char *function) {
+/// Members of other jobs, or on hosts whose ranks no node daemon has started, cannot be told.
+int check_reach(const char *function, const Communicator &communicator) {
+    if (share_arena(communicator)) return MPI_SUCCESS;
+    const bool has_others =
+        communicator.local().has_other_jobs() || (communicator.remote() && communicator.remote()->has_other_jobs());
+    if (!has_others && node.arena->launcher_socket.load(std::memory_order_relaxed) != 0) return MPI_SUCCESS;
     return fail(MPI_ERR_UNSUPPORTED_OPERATION,
-                "%s is for communicators whose members are ranks of one host and share memory", function);
+                has_others ? "%s is for communicators whose members are of one job"
+                           : "%s is for members on one host, or of a job that this library's mpiexec has started",
+                function);
+}
+
+bool is_alone(const Communicator &communicator) {
+    return communicator.size() == 1 && !communicator.is_inter();
 }
 
 /// All living members get the same flag, and learn in the same way whether there are failures that some have not
 /// acknowledged.
 class FlagAgreement final : public Agreement {
   public:
-    FlagAgreement(const char *name, Communicator &among, RecoveryState &state, int &flag)
+    FlagAgreement(const char *name, Communicator &among, RecoveryState *state, int &flag)
         : Agreement(name, among, state, static_cast<std::uint32_t>(flag)), flag_(flag) {}
 
   private:
@@ -43,7 +57,7 @@ class FlagAgreement final : public Agreement {
 /// The members that have not failed get a communicator.
 class Shrinking final : public Agreement {
   public:
-    Shrinking(const char *name, Communicator &among, RecoveryState &state, MPI_Comm &made)
+    Shrinking(const char *name, Communicator &among, RecoveryState *state, MPI_Comm &made)
         : Agreement(name, among, state, 0), made_(made) {}
 
   private:
@@ -72,7 +86,7 @@ class Shrinking final : public Agreement {
             decision.local_contexts[0] = first.local_context;
             decision.local_contexts[1] = second.local_context;
         }
-        for (std::size_t group = 0; decision.context != 0 && group < living.size(); group++)
+        for (std::size_t group = 0; is_in_memory() && decision.context != 0 && group < living.size(); group++)
             decision.areas[group] = draw_area(*living[group]);
         release(living);
     }
@@ -126,6 +140,16 @@ int start(Agreement &agreement, MPI_Request *request) {
     return MPI_SUCCESS;
 }
 
+/// Where the members meet; `code` is an error if they cannot. Members without a common arena meet at mpiexec, and one
+/// that is alone meets nobody: then there is no state.
+RecoveryState *meeting_place(const char *function, Communicator &communicator, int &code) {
+    code = is_alone(communicator) ? MPI_SUCCESS : check_reach(function, communicator);
+    if (code != MPI_SUCCESS || is_alone(communicator) || !share_arena(communicator)) return nullptr;
+    RecoveryState *state = recovery_state(communicator);
+    if (!state) code = fail(MPI_ERR_NO_MEM, "the memory ranks share is used up: %s needs some of it", function);
+    return state;
+}
+
 /// A group of the first so many members that have failed.
 MPI_Group failed_group(const Communicator &communicator, std::size_t count) {
     std::vector<ProcessIndex> failed = failures.failed_members(communicator);
@@ -138,13 +162,21 @@ MPI_Group failed_group(const Communicator &communicator, std::size_t count) {
 namespace mpi {
 
 int Comm_revoke(Communicator &comm) {
-    RecoveryState *state = recovery_state(comm);
-    if (!state) return unsupported("MPIX_Comm_revoke");
     if (comm.is_revoked()) return MPI_SUCCESS;
-    // If this process fails between these lines, the launcher raises the count of incidents, and wakes all.
-    state->revoked.store(1, std::memory_order_release);
-    node.arena->incidents.fetch_add(1, std::memory_order_acq_rel);
-    node.wake_all();
+    if (!is_alone(comm)) {
+        if (int code = check_reach("MPIX_Comm_revoke", comm)) return code;
+        const std::uint32_t context = comm.context(Traffic::program);
+        // Other hosts first: if this process fails after that, all hosts are told all the same, this one as well.
+        if (!share_arena(comm) &&
+            !send_recovery_request(
+                *node.arena,
+                {.kind = RecoveryRequestKind::revoke, .context = context, .ticket = 0, .contribution = {}}))
+            abort_job_for("the node daemon of this host, which tells others of a revocation, is gone");
+        // If it fails between these lines, the launcher raises the count of incidents, and wakes all.
+        if (!note_revoked(*node.arena, context))
+            return fail(MPI_ERR_NO_MEM, "there are too many communicators: this one cannot be revoked");
+        node.wake_all();
+    }
     failures.revoke(comm);
     failures.attend();
     return MPI_SUCCESS;
@@ -171,7 +203,7 @@ int Comm_ack_failed(Communicator &comm, int num_to_ack, int *num_acked) {
 
 int Comm_failure_ack(Communicator &comm) {
     int acknowledged;
-    return Comm_ack_failed(comm, comm.size() + comm.peers(), &acknowledged);
+    return Comm_ack_failed(comm, std::numeric_limits<int>::max(), &acknowledged);
 }
 
 int Comm_failure_get_acked(Communicator &comm, MPI_Group *failedgrp) {
@@ -180,30 +212,38 @@ int Comm_failure_get_acked(Communicator &comm, MPI_Group *failedgrp) {
 }
 
 int Comm_agree(Communicator &comm, int *flag) {
-    RecoveryState *state = recovery_state(comm);
-    if (!state) return unsupported("MPIX_Comm_agree");
-    return run(*new FlagAgreement("MPIX_Comm_agree", comm, *state, *flag));
+    int code;
+    RecoveryState *state = meeting_place("MPIX_Comm_agree", comm, code);
+    return code ? code : run(*new FlagAgreement("MPIX_Comm_agree", comm, state, *flag));
 }
 
 int Comm_iagree(Communicator &comm, int *flag, MPI_Request *request) {
-    RecoveryState *state = recovery_state(comm);
-    if (!state) return unsupported("MPIX_Comm_iagree");
-    return start(*new FlagAgreement("MPIX_Comm_iagree", comm, *state, *flag), request);
+    int code;
+    RecoveryState *state = meeting_place("MPIX_Comm_iagree", comm, code);
+    return code ? code : start(*new FlagAgreement("MPIX_Comm_iagree", comm, state, *flag), request);
 }
 
 int Comm_shrink(Communicator &comm, MPI_Comm *newcomm) {
     *newcomm = MPI_COMM_NULL;
-    RecoveryState *state = recovery_state(comm);
-    if (!state) return unsupported("MPIX_Comm_shrink");
-    return run(*new Shrinking("MPIX_Comm_shrink", comm, *state, *newcomm));
+    int code;
+    RecoveryState *state = meeting_place("MPIX_Comm_shrink", comm, code);
+    return code ? code : run(*new Shrinking("MPIX_Comm_shrink", comm, state, *newcomm));
 }
 
 int Comm_ishrink(Communicator &comm, MPI_Comm *newcomm, MPI_Request *request) {
     *newcomm = MPI_COMM_NULL;
-    RecoveryState *state = recovery_state(comm);
-    if (!state) return unsupported("MPIX_Comm_ishrink");
-    return start(*new Shrinking("MPIX_Comm_ishrink", comm, *state, *newcomm), request);
+    int code;
+    RecoveryState *state = meeting_place("MPIX_Comm_ishrink", comm, code);
+    return code ? code : start(*new Shrinking("MPIX_Comm_ishrink", comm, state, *newcomm), request);
 }
 
 } // namespace mpi
+
+int meet_living_members(Communicator &communicator) {
+    int code, flag = 0;
+    RecoveryState *state = meeting_place("MPI_Finalize", communicator, code);
+    if (code == MPI_SUCCESS) code = run(*new FlagAgreement("MPI_Finalize", communicator, state, flag));
+    return error_class_of(code) == MPIX_ERR_PROC_FAILED ? MPI_SUCCESS : code;
+}
+
 } // namespace volley

@@ -137,6 +137,7 @@ class Communicator final : public Object {
     BufferedSends *buffered_sends = nullptr;    ///< core/buffered.h: MPI_Comm_attach_buffer
     std::shared_ptr<SessionBuffer> session;     ///< core/session.h: of the session it derives from; nullptr: none
     CommunicatorEntry *published = nullptr;     ///< core/introspection.h
+    Communicator *serves = nullptr;             ///< of a level of a hierarchy: the communicator that has it
     bool freed = false;                         ///< the user's handle is gone
 
     // Where processes may fail (core/failures.h).

@@ -2,6 +2,7 @@
 #include "core/contexts.h"
 
 #include "arena/shared_lock.h"
+#include "boot/revocation.h"
 #include "core/communicator.h"
 #include "core/engine.h"
 #include "core/error.h"
@@ -19,7 +20,7 @@
 namespace volley {
 namespace {
 
-constexpr int index_bits = 20, generation_bits = 32 - index_bits - traffic_bits;
+constexpr int index_bits = context_index_bits, generation_bits = context_generation_bits;
 constexpr std::uint32_t most_contexts = 1 << index_bits;
 /// This many indices wait before the first of them is used again.
 constexpr std::uint32_t most_waiting = 1024;
@@ -144,7 +145,8 @@ void leave_elsewhere(ContextRecord &record, std::uint32_t context, int members_h
     record.generation.store(generation_of(context) + 1, std::memory_order_relaxed);
     if (engine.phase == Phase::finalised) return; // the other node's processes may have ended
     static const std::vector<ProcessIndex> first = processes.first_of_each_node();
-    messages.tell_departed(first[drawing_node(index_of(context))], context, members_here);
+    const ProcessIndex teller = first[drawing_node(index_of(context))];
+    if (!node.has_failed(teller)) messages.tell_departed(teller, context, members_here);
 }
 
 LeftMessages left{};
@@ -152,7 +154,7 @@ LeftMessages left{};
 /// Discards the messages of a communicator that is gone in all ranks, so that no send waits for them.
 void empty_queues(MatchQueues &queues) {
     while (Unexpected *message = queues.arrivals.first()) {
-        bool is_programs = traffic_of(queues.context) == Traffic::program;
+        bool is_programs = traffic_of(queues.context) == Traffic::program && !is_revoked(*node.arena, queues.context);
         if (is_programs && !message->is_cancelled() && left.count++ == 0)
             left = {1, message->source, message->tag, static_cast<long long>(message->bytes)};
         queues.remove(*message);

@@ -26,11 +26,6 @@ bool has_member(const Communicator &communicator, ProcessIndex process) {
            communicator.peer_group().member(process) != MPI_UNDEFINED;
 }
 
-Failure failure_of(ProcessIndex process) {
-    const RankRecord *record = processes[process].record;
-    return record != nullptr ? record->failure.load(std::memory_order_acquire) : Failure::none;
-}
-
 constexpr Traffic all_traffic[] = {Traffic::program, Traffic::collective, Traffic::partitioned_setup,
                                    Traffic::partitioned};
 
@@ -53,9 +48,10 @@ void Failures::leave(Communicator &communicator) {
 void Failures::learn() {
     for (int round = 0; round < most_rounds && messages.progress(Look::everywhere); round++) {}
     for (ProcessIndex process = 0; process < processes.ranks(); process++) {
-        if (failure_of(process) == Failure::none || std::ranges::find(failed_, process) != failed_.end()) continue;
+        if (node.failure_of(process) == Failure::none || std::ranges::find(failed_, process) != failed_.end()) continue;
         failed_.push_back(process);
         shared_memory.forget(process);
+        tcp.forget(process);
     }
     any_ |= !failed_.empty();
     for (Communicator *each = communicators_.first(); each; each = communicators_.after(*each)) judge(*each);
@@ -65,21 +61,26 @@ void Failures::learn() {
 void Failures::judge(Communicator &communicator) {
     if (communicator.is_revoked()) return;
     if (was_revoked(communicator)) return revoke(communicator);
+    if (communicator.serves != nullptr && communicator.serves->fault != MPI_SUCCESS &&
+        communicator.fault == MPI_SUCCESS)
+        lose(communicator, communicator.serves->fault);
     for (; communicator.failures_seen < failed_.size(); communicator.failures_seen++) {
         const ProcessIndex process = failed_[communicator.failures_seen];
         if (!has_member(communicator, process)) continue;
         communicator.failed_members++;
-        if (communicator.fault == MPI_SUCCESS) mark(communicator, error_class_of(failure_of(process)));
+        if (communicator.fault == MPI_SUCCESS) mark(communicator, error_class_of(node.failure_of(process)));
     }
 }
 
-/// The two communicators of an intercommunicator serve the same operations.
+/// The two communicators of an intercommunicator serve the same operations, and so do those of the levels of a
+/// hierarchy and the one that has it.
 void Failures::mark(Communicator &communicator, int error_class) {
     lose(communicator, error_class);
     for (Communicator *other = communicators_.first(); other; other = communicators_.after(*other))
-        if ((other == communicator.local_communicator || other->local_communicator == &communicator) &&
-            other->fault == MPI_SUCCESS)
-            lose(*other, error_class);
+        if ((other == communicator.local_communicator || other->local_communicator == &communicator ||
+             other->serves == &communicator) &&
+            other->fault != error_class && !other->is_revoked())
+            mark(*other, error_class);
 }
 
 void Failures::lose(Communicator &communicator, int error_class) {
@@ -120,12 +121,13 @@ bool Failures::end_all() {
     const std::vector<Communicator *> all = lost_;
     for (Communicator *communicator : all)
         if (std::ranges::find(lost_, communicator) != lost_.end()) ended |= end_receives(*communicator);
-    ended |= shared_memory.end_sends([this](const Send &send) { return is_over(send); },
-                                     [this](const Send &send) {
-                                         return failure_of(send.receiver) != Failure::none
-                                                    ? code_of(send.receiver)
-                                                    : code_of(*lost_with(send.envelope.context));
-                                     });
+    const auto is_over = [this](const Send &send) { return this->is_over(send); };
+    const auto code_of = [this](const Send &send) {
+        return node.has_failed(send.receiver) ? this->code_of(send.receiver)
+                                              : this->code_of(*lost_with(send.envelope.context));
+    };
+    ended |= shared_memory.end_sends(is_over, code_of);
+    ended |= tcp.end_sends(is_over, code_of);
     ended |= shared_memory.end_fetches();
     attends_ = false;
     return ended;
@@ -167,7 +169,7 @@ const Communicator *Failures::lost_with(std::uint32_t context) const {
 }
 
 bool Failures::is_over(const Send &send) const {
-    if (failure_of(send.receiver) != Failure::none) return true;
+    if (node.failure_of(send.receiver) != Failure::none) return true;
     const Communicator *communicator = lost_with(send.envelope.context);
     if (communicator == nullptr) return false;
     return communicator->is_revoked() || traffic_of(send.envelope.context) == Traffic::collective;
@@ -176,7 +178,7 @@ bool Failures::is_over(const Send &send) const {
 bool Failures::may_lack_sender(const Communicator &communicator, int peer) const {
     if (communicator.is_revoked()) return true;
     if (peer == MPI_ANY_SOURCE) return communicator.failed_members > communicator.acknowledged;
-    return peer >= 0 && failure_of(communicator.peer_process(peer)) != Failure::none;
+    return peer >= 0 && node.failure_of(communicator.peer_process(peer)) != Failure::none;
 }
 
 std::vector<ProcessIndex> Failures::failed_members(const Communicator &communicator) const {
@@ -196,18 +198,21 @@ void abort_members(const Communicator &communicator, int code) {
     if (node.arena->recovery == 0 || !is_part) abort_job(code);
     for (const ProcessIndex member : members) {
         std::uint32_t nobody = 0;
-        processes[member].record->to_abort.compare_exchange_strong(nobody, static_cast<std::uint32_t>(node.rank) + 1);
+        rank_records(node.arena)[member].to_abort.compare_exchange_strong(nobody,
+                                                                          static_cast<std::uint32_t>(node.rank) + 1);
     }
     abort_marked_ranks(code);
 }
 
 int Failures::code_of(ProcessIndex process) const {
-    const Failure failure = failure_of(process);
+    const Failure failure = node.failure_of(process);
     return fail(error_class_of(failure), "rank %d of MPI_COMM_WORLD %s", processes.rank_in_job(process),
                 failure == Failure::aborted ? "was aborted" : "has failed");
 }
 
 int Failures::code_of(const Communicator &communicator) const {
+    if (communicator.serves != nullptr && communicator.serves->fault != MPI_SUCCESS)
+        return code_of(*communicator.serves);
     if (communicator.is_revoked())
         return fail(MPIX_ERR_REVOKED, "the communicator was revoked: MPIX_Comm_shrink makes one that can be used");
     std::string ranks;

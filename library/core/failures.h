@@ -2,7 +2,8 @@
 /// Processes that have failed, in a job that outlives that (ArenaHead::recovery), and communicators that were revoked,
 /// in any job.
 ///
-/// The launcher sees each rank end. It marks the rank's record, raises ArenaHead::incidents and wakes all ranks, so no
+/// The launcher sees each rank end; of several hosts, mpiexec tells all node daemons, which do the same. It marks the
+/// rank's record, raises ArenaHead::incidents and wakes all ranks, so no
 /// wait needs a time-out. Whoever revokes a communicator does the same. A rank looks at that count only before a wait
 /// lets others have its core, and in calls that do not wait (Engine::progress): messages pay nothing. When the count
 /// has changed, the rank
@@ -70,6 +71,8 @@ class Failures {
     [[gnu::cold]] int code_of(ProcessIndex process) const;
     [[gnu::cold]] int code_of(const Communicator &communicator) const;
     [[gnu::cold]] int code_of(const Communicator &communicator, int peer) const;
+    /// The communicator with that context that was lost; nullptr if there is none.
+    const Communicator *lost_with(std::uint32_t context) const;
 
   private:
     void learn();
@@ -77,10 +80,9 @@ class Failures {
     void judge(Communicator &communicator);
     void mark(Communicator &communicator, int error_class);
     void lose(Communicator &communicator, int error_class);
-    bool end_receives(Communicator &communicator);
     bool is_over(const Communicator &communicator, Traffic traffic, const Receive &receive) const;
     bool is_over(const Send &send) const;
-    const Communicator *lost_with(std::uint32_t context) const;
+    bool end_receives(Communicator &communicator);
 
     bool any_ = false;
     bool attends_ = false;
@@ -94,6 +96,12 @@ extern Failures failures;
 
 /// MPI_Abort: ends the members of both groups, if the job outlives that and has further ranks; otherwise the job.
 [[noreturn]] void abort_members(const Communicator &communicator, int code);
+
+/// Whether an error of that class comes of a process that has failed, or of a revocation.
+constexpr bool is_of_failure(int error_class) {
+    return error_class == MPIX_ERR_PROC_FAILED || error_class == MPIX_ERR_REVOKED ||
+           error_class == MPI_ERR_PROC_ABORTED;
+}
 
 /// The error class for operations with a process that has failed in that way.
 constexpr int error_class_of(Failure failure) {

@@ -113,7 +113,7 @@ void drop_unexpected(Unexpected &message) {
 }
 
 void start_elsewhere(Send &send) {
-    if (processes[send.receiver].transport == Transport::tcp)
+    if (processes[send.receiver].transport == Transport::tcp && !node.has_failed(send.receiver))
         tcp.start(send);
     else
         refuse_send(send);
@@ -143,6 +143,14 @@ void truncated(Receive &receive, Count bytes) {
 
 void lost(Receive &receive, ProcessIndex sender) {
     receive.completion.error = failures.code_of(sender);
+}
+
+void given_up(Receive &receive, std::uint32_t context) {
+    const Communicator *lost = failures.lost_with(context);
+    receive.completion.error =
+        lost != nullptr ? failures.code_of(*lost)
+                        : fail(MPIX_ERR_REVOKED, "the sender has given the message up, as it cannot use the "
+                                                 "communicator any more: MPIX_Comm_shrink makes one that can be used");
 }
 
 void refuse_send(Send &send) {

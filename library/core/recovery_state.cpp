@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/recovery_state.h"
 
+#include "boot/revocation.h"
 #include "core/contexts.h"
 #include "transport/memory.h"
 #include "transport/node.h"
@@ -21,10 +22,9 @@ std::uint64_t entry_for(std::uint32_t context, const RecoveryState &state) {
 using Table = std::atomic<std::uint64_t>;
 
 /// nullptr if there is none, or no room for it.
-Table *find_table(bool make) {
+Table *find_table() {
     std::uint64_t offset = node.shared->recovery.load(std::memory_order_acquire);
     if (offset != 0) return arena_pointer<Table>(offset);
-    if (!make) return nullptr;
     const std::size_t bytes = context_indices() * sizeof(Table);
     void *made = arena_allocate(bytes);
     if (!made) return nullptr;
@@ -34,10 +34,8 @@ Table *find_table(bool make) {
     return arena_pointer<Table>(offset);
 }
 
-bool share_arena(const std::vector<ProcessIndex> &members) {
-    return std::ranges::all_of(members, [](ProcessIndex process) {
-        return processes[process].record != nullptr && processes[process].transport == Transport::shm;
-    });
+bool have_arena(const Group &group) {
+    return std::ranges::all_of(group.processes(), [](ProcessIndex process) { return processes[process].record; });
 }
 
 /// The state that an entry names, if it is that of this context.
@@ -48,21 +46,17 @@ RecoveryState *state_in(std::uint64_t entry, std::uint32_t context) {
 
 } // namespace
 
-RecoveryState *find_recovery_state(const Communicator &communicator) {
-    const std::uint32_t context = communicator.context(Traffic::program);
-    Table *table = find_table(false);
-    if (!table || context_index(context) >= context_indices()) return nullptr;
-    return state_in(table[context_index(context)].load(std::memory_order_acquire), context);
+bool share_arena(const Communicator &communicator) {
+    return have_arena(communicator.local()) && have_arena(communicator.peer_group());
 }
 
 RecoveryState *recovery_state(const Communicator &communicator) {
-    if (RecoveryState *found = find_recovery_state(communicator)) return found;
     const std::uint32_t context = communicator.context(Traffic::program);
-    if (context_index(context) >= context_indices() || !share_arena(communicator.local().processes()) ||
-        !share_arena(communicator.peer_group().processes()))
-        return nullptr;
-    Table *table = find_table(true);
+    if (context_index(context) >= context_indices() || !share_arena(communicator)) return nullptr;
+    Table *table = find_table();
     if (!table) return nullptr;
+    if (RecoveryState *found = state_in(table[context_index(context)].load(std::memory_order_acquire), context))
+        return found;
     const auto members =
         static_cast<std::uint32_t>(communicator.size() + (communicator.is_inter() ? communicator.remote()->size() : 0));
     auto *made = static_cast<RecoveryState *>(arena_allocate(RecoveryState::footprint(members)));
@@ -83,8 +77,7 @@ RecoveryState *recovery_state(const Communicator &communicator) {
 }
 
 bool was_revoked(const Communicator &communicator) {
-    RecoveryState *state = find_recovery_state(communicator);
-    return state != nullptr && state->revoked.load(std::memory_order_acquire) != 0;
+    return is_revoked(*node.arena, communicator.context(Traffic::program));
 }
 
 } // namespace volley

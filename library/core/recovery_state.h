@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What the members of a communicator share so that they can recover from failures: whether it was revoked, and their
-/// agreements (communicator/agreement.h). It is plain data in the arena, made by the first member that needs it.
+/// What the members of a communicator share for their agreements (communicator/agreement.h), if all have one arena. It
+/// is plain data there, made by the first member that needs it.
 ///
 /// A table has the offset of the state by the index of the communicator's context, together with the context's
 /// generation: so the state of an earlier communicator with that index is known without looking at it. Who replaces it
@@ -27,7 +27,6 @@ struct AgreementSlot {
 
 struct alignas(cache_line) RecoveryState {
     std::uint32_t members; ///< of both groups
-    std::atomic<std::uint32_t> revoked;
     /// The number of the last agreement that was decided, and where its decision is (communicator/agreement.cpp).
     alignas(cache_line) std::atomic<std::uint64_t> decision;
 
@@ -45,9 +44,9 @@ struct alignas(cache_line) RecoveryState {
     }
 };
 
-/// The state of a communicator; nullptr if no member has needed it so far.
-RecoveryState *find_recovery_state(const Communicator &communicator);
-/// The same, made if need be; nullptr if the arena is used up, or if some members do not share this arena.
+/// Whether all members of both groups have this process's arena.
+bool share_arena(const Communicator &communicator);
+/// The state of a communicator, made if need be; nullptr if the arena is used up, or if some members do not share it.
 RecoveryState *recovery_state(const Communicator &communicator);
 
 bool was_revoked(const Communicator &communicator);

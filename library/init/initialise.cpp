@@ -5,7 +5,9 @@
 #include "boot/build_id.h"
 #include "boot/error.h"
 #include "boot/join.h"
+#include "boot/revocation.h"
 #include "collective/selection.h"
+#include "communicator/agreement.h"
 #include "communicator/bootstrap_messages.h"
 #include "core/attribute.h"
 #include "core/buffered.h"
@@ -115,8 +117,13 @@ void join() {
     joined = true;
 }
 
-/// The same where ranks may fail, which are all of one node.
+/// The same where ranks may fail.
 int meet_survivors() {
+    if (processes.are_on_several_nodes()) {
+        if (int code = meet_living_members(bootstrap_communicator())) return code;
+        while (engine.progress()) {}
+        return MPI_SUCCESS;
+    }
     node.own->finalising.store(1, std::memory_order_release);
     node.wake_all();
     engine.wait_until([] {
@@ -156,7 +163,7 @@ int meet_all() {
 void report_unreceived() {
     LeftMessages left = left_messages();
     for_each_queue([&](const MatchQueues &queues) {
-        if (traffic_of(queues.context) != Traffic::program) return;
+        if (traffic_of(queues.context) != Traffic::program || is_revoked(*node.arena, queues.context)) return;
         for (Unexpected *message = queues.arrivals.first(); message; message = message->all.next)
             if (!message->is_cancelled() && left.count++ == 0)
                 left = {1, message->source, message->tag, static_cast<long long>(message->bytes)};

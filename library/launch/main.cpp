@@ -64,15 +64,15 @@ Descriptor listen_for_messages(const Arena &arena) {
 }
 
 constexpr const char *no_recovery =
-    "mpiexec: --enable-recovery has no effect here, as it is for ranks of one host that "
-    "share memory: the job ends with the first rank that fails\n";
+    "mpiexec: --enable-recovery has no effect here, as it is for messages by memory and TCP, and for ranks that are "
+    "on the hosts they are taken to be on: the job ends with the first rank that fails\n";
 
 int run(Plan plan, const CommandLine &line) {
     const rlimit open_files = raise_open_files();
     Arena arena(plan.layout);
-    const bool all_share_memory = arena.head()->nodes == 1 && arena.head()->transport == Transport::shm;
-    if (line.recovery && !all_share_memory) std::fputs(no_recovery, stderr);
-    arena.head()->recovery = line.recovery && all_share_memory ? 1 : 0;
+    const bool recovers = arena.head()->nodes == 1 && can_recover(arena.head()->transport);
+    if (line.recovery && !recovers) std::fputs(no_recovery, stderr);
+    arena.head()->recovery = line.recovery && recovers ? 1 : 0;
     Input input;
     Output output(plan.here, plan.ranks(), line.label);
     const Signals signals;
@@ -131,7 +131,7 @@ int main(int count, char **arguments) {
         }
         std::fputs(describe_not_needed(line).c_str(), stderr);
         if (line.is_for_hosts()) {
-            if (line.recovery) std::fputs(no_recovery, stderr);
+            if (line.recovery && !can_recover(settings.carrier())) std::fputs(no_recovery, stderr);
             return run_on_hosts(line, words);
         }
         check_process_sets(settings.process_sets, line.ranks());

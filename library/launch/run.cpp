@@ -50,6 +50,7 @@ int run_ranks(const Plan &plan, Arena &arena, const Signals &signals, const rlim
         supervisor.obey(*connection.channel, connection.beats, std::move(connection.silence));
     supervisor.carry(connection.further);
     supervisor.carry(connection.relay);
+    supervisor.carry(connection.desk);
     if (plan.timeout_seconds > 0) supervisor.end_after(std::chrono::seconds(plan.timeout_seconds));
     return supervisor.run();
 }

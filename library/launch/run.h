@@ -9,6 +9,7 @@
 #include "boot/arena.h"
 #include "launch/further_jobs.h"
 #include "launch/hosts/channel.h"
+#include "launch/hosts/recovery_desk.h"
 #include "launch/hosts/relay_process.h"
 #include "launch/hosts/silence.h"
 #include "launch/input.h"
@@ -22,6 +23,11 @@ namespace volley::launch {
 /// which is returned.
 rlimit raise_open_files();
 
+/// Whether a job can outlive ranks that fail: with the others, more than ranks stands between two of them.
+constexpr bool can_recover(Transport transport) {
+    return transport == Transport::shm || transport == Transport::tcp;
+}
+
 /// What the ranks of a node daemon's host are connected to, besides input and output.
 struct NodeConnection {
     Channel *channel = nullptr;     ///< to mpiexec; nullptr: this is mpiexec, and has all ranks
@@ -29,6 +35,7 @@ struct NodeConnection {
     Silence silence = {};           ///< of mpiexec, when it does not
     FurtherJobs *further = nullptr; ///< that ranks ask for; nullptr: they cannot
     RelayProcess *relay = nullptr;  ///< of messages; nullptr: ranks send them straight to each other
+    RecoveryDesk *desk = nullptr;   ///< where ranks ask for help with recovery; nullptr: nowhere
     std::vector<int> listeners;     ///< by rank: the socket where it takes connections, or -1; empty: none has one
 };
 

@@ -76,6 +76,7 @@ int Supervisor::run() {
     while (any_running() || (further_ != nullptr && further_->any_running()) || is_relaying()) {
         wait();
         take_signals();
+        if (desk_ != nullptr) desk_->advance(*channel_);
         if (channel_ != nullptr) take_orders();
         check_time();
         if (lost_ && !ending_) check_waiting_for_lost();
@@ -92,7 +93,7 @@ int Supervisor::run() {
     ProcessGroup::end_all(group_.id());
     finish_output();
     if (output_.has_lost_text()) note_status(static_cast<int>(ExitStatus::failure));
-    if (!any_survived_ && outlived_) note_status(*outlived_);
+    if (!any_survived_ && outlived_ && channel_ == nullptr) note_status(*outlived_);
     return status_.value_or(static_cast<int>(ExitStatus::success));
 }
 
@@ -105,6 +106,7 @@ void Supervisor::wait() {
     if (beats_) silence_.watch(watched_);
     if (further_ != nullptr) further_->watch(watched_);
     if (relay_ != nullptr) relay_->watch(watched_);
+    if (desk_ != nullptr) desk_->watch(watched_);
     poll(watched_.data(), watched_.size(), timeout_ms());
     if (further_ != nullptr) further_->advance();
     if (relay_ != nullptr) take_notes();
@@ -173,7 +175,17 @@ void Supervisor::take_order(const Frame &order) {
     case FrameKind::view:
         begin_view();
         break;
+    case FrameKind::ranks_failed:
+        note_failures(RanksMessage::decode(order.payload).ranks, static_cast<Failure>(order.number));
+        break;
+    case FrameKind::ranks_aborted:
+        for (const std::uint32_t rank : RanksMessage::decode(order.payload).ranks)
+            if (rank < arena_.head()->ranks)
+                arena_.record(static_cast<int>(rank)).to_abort = static_cast<std::uint32_t>(order.number) + 1;
+        abort_ranks(order.number);
+        break;
     default: // alive
+        if (desk_ != nullptr && desk_->take(order)) wake_ranks();
         break;
     }
 }
@@ -290,18 +302,39 @@ bool Supervisor::outlives(int rank, RankState state, int wait_status) {
         text = describe(rank) + " was aborted by rank " + std::to_string(aborted_by - 1);
     output_.message(text + "; the job goes on");
     if (!outlived_) outlived_ = std::max(shell_status(wait_status), static_cast<int>(ExitStatus::failure));
-    tell_of_failure(rank, aborted_by != 0 ? Failure::aborted : Failure::failed);
+    const Failure failure = aborted_by != 0 ? Failure::aborted : Failure::failed;
+    // mpiexec hears of it before it hears of anything that the others do because of it.
+    if (channel_ != nullptr)
+        channel_->send(FrameKind::rank_failed, static_cast<std::int32_t>(failure),
+                       RanksMessage{{static_cast<std::uint32_t>(rank)}, *outlived_}.encode());
+    note_failures({static_cast<std::uint32_t>(rank)}, failure);
     if (by_itself) abort_ranks(rank);
+    if (by_itself && channel_ != nullptr) abort_elsewhere(rank);
     return true;
 }
 
-/// The rank's process is gone: what it has written is all it will ever write. Whoever reads the new count of incidents
-/// sees which rank it was, and nobody sleeps on without having read it.
-void Supervisor::tell_of_failure(int rank, Failure failure) {
-    arena_.record(rank).failure = failure;
+/// The processes are gone: what they have written is all they will ever write. Whoever reads the new count of incidents
+/// sees which ranks they were, and nobody sleeps on without having read it.
+void Supervisor::note_failures(const std::vector<std::uint32_t> &ranks, Failure failure) {
+    for (const std::uint32_t rank : ranks)
+        if (rank < arena_.head()->ranks) arena_.record(static_cast<int>(rank)).failure = failure;
     arena_.head()->incidents.fetch_add(1);
-    for (const int other : plan_.here)
-        if (is_running(other)) wake_anywhere(arena_.record(other));
+    wake_ranks();
+}
+
+void Supervisor::wake_ranks() {
+    for (const int rank : plan_.here)
+        if (is_running(rank)) wake_anywhere(arena_.record(rank));
+}
+
+/// Tells mpiexec of ranks of other hosts that this one has aborted.
+void Supervisor::abort_elsewhere(int by) {
+    RanksMessage message;
+    for (int rank = 0; rank < plan_.ranks(); rank++)
+        if (arena_.record(rank).to_abort == static_cast<std::uint32_t>(by) + 1 &&
+            std::ranges::find(plan_.here, rank) == plan_.here.end())
+            message.ranks.push_back(static_cast<std::uint32_t>(rank));
+    if (!message.ranks.empty()) channel_->send(FrameKind::abort_ranks, by, message.encode());
 }
 
 /// Ends the ranks that this one has aborted together with itself.

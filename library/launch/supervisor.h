@@ -10,6 +10,7 @@
 
 #include "boot/arena.h"
 #include "launch/further_jobs.h"
+#include "launch/hosts/recovery_desk.h"
 #include "launch/hosts/relay_process.h"
 #include "launch/hosts/silence.h"
 #include "launch/input.h"
@@ -25,7 +26,8 @@ namespace volley::launch {
 /// the job ends within a second, with one message. The job's status is that of the first rank that failed.
 ///
 /// A job that outlives ranks that fail (ArenaHead::recovery) goes on instead: the others are told, by words in the
-/// arena and by waking them. Its status is that of the ranks that did not fail, if there are any.
+/// arena and by waking them; mpiexec tells node daemons of those of other hosts. Its status is that of the ranks that
+/// did not fail, if there are any.
 class Supervisor {
   public:
     /// `hosts` are the processes that are placing ranks.
@@ -45,6 +47,11 @@ class Supervisor {
     /// before. nullptr: there is none.
     void carry(RelayProcess *relay) {
         relay_ = relay;
+    }
+
+    /// Takes care of what ranks ask other hosts for, too. nullptr: there are none.
+    void carry(RecoveryDesk *desk) {
+        desk_ = desk;
     }
 
     /// Ends the job if it is not over by then, with a message and the status that timeout(1) has for it.
@@ -69,8 +76,10 @@ class Supervisor {
     void rank_ended(int rank, int wait_status);
     void judge_end(int rank, RankState state, int wait_status);
     bool outlives(int rank, RankState state, int wait_status);
-    void tell_of_failure(int rank, Failure failure);
+    void note_failures(const std::vector<std::uint32_t> &ranks, Failure failure);
+    void wake_ranks();
     void abort_ranks(int by);
+    void abort_elsewhere(int by);
     void check_waiting_for_lost();
     void check_time();
     void begin_view();
@@ -115,6 +124,7 @@ class Supervisor {
     std::optional<Lost> lost_;
     FurtherJobs *further_ = nullptr;
     RelayProcess *relay_ = nullptr;
+    RecoveryDesk *desk_ = nullptr;
     Channel *channel_ = nullptr;
     bool beats_ = false, may_beat_ = false;
     Silence silence_;                          ///< of mpiexec

@@ -179,6 +179,8 @@ std::uint32_t context_of_name(std::uint64_t name);
 void refuse_send(Send &send);
 /// Records in the receive's completion that the sender of its message has failed before all of it was here.
 [[gnu::cold]] void lost(Receive &receive, ProcessIndex sender);
+/// The same if the sender has given it up, as the communicator with that context was revoked or has lost a member.
+[[gnu::cold]] void given_up(Receive &receive, std::uint32_t context);
 
 /// Records in the receive's completion what the message is. Returns how many of its bytes fit.
 inline Count accept(Receive &receive, int source, int tag, Count bytes) {

@@ -57,10 +57,15 @@ struct Node {
         const RankRecord *record = processes[process].record;
         return record != nullptr && own->space != 0 && own->space == record->space;
     }
-    /// Whether a process has failed in a job that outlives that.
-    bool has_failed(ProcessIndex process) const {
+    /// How a process has failed, if it has, in a job that outlives that. The launcher tells it of ranks of other hosts
+    /// by the records that this host has of them.
+    Failure failure_of(ProcessIndex process) const {
         const RankRecord *record = processes[process].record;
-        return record != nullptr && record->failure.load(std::memory_order_acquire) != Failure::none;
+        if (record == nullptr && process < processes.ranks()) record = &rank_records(arena)[process];
+        return record != nullptr ? record->failure.load(std::memory_order_acquire) : Failure::none;
+    }
+    bool has_failed(ProcessIndex process) const {
+        return failure_of(process) != Failure::none;
     }
     /// There are more ranks than cores: a rank that spins may keep another from running.
     bool oversubscribed() const {

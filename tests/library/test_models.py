@@ -52,6 +52,13 @@ def test_members_agree_whoever_is_killed_and_the_model_would_notice(tmp_path: Pa
     assert not unnoticed(model, tmp_path, "-DNO_COMPARE", "-DNO_MARKS", "-DEARLY")
 
 
+@needs_spin
+def test_members_on_several_hosts_agree_and_the_model_would_notice(tmp_path: Path) -> None:
+    model = LIBRARY / "launch" / "hosts" / "agreements.pml"
+    assert errors_found(model, tmp_path) == 0
+    assert not unnoticed(model, tmp_path, "-DNO_RECHECK", "-DUNORDERED", "-DLATE")
+
+
 def unnoticed(model: Path, folder: Path, *mistakes: str) -> list[str]:
     """The mistakes, options of Spin, with which it finds no error. It would after few states: to compile well would
     take longer than to search."""

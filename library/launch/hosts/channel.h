@@ -32,6 +32,11 @@ enum class FrameKind : std::uint32_t {
     lost,        ///< a rank has ended before MPI_Init; `number` is the exit status, the payload says so in words
     input_taken, ///< so many bytes of standard input (`number`) have been passed on
     ended,       ///< no process of the job is left on the host; `number` is the exit status
+    // The same, for recovery from failures (recovery_desk.h).
+    rank_failed,  ///< one has ended early, and the job goes on (messages.h); `number` is its Failure
+    revoke,       ///< a rank has revoked the communicator with context `number`
+    contribution, ///< of a rank, to an agreement (boot/recovery_request.h)
+    abort_ranks,  ///< rank `number` has aborted ranks of other hosts together with itself (messages.h)
     // From mpiexec.
     job = 100,      ///< what to run (messages.h)
     start,          ///< where all ranks take connections
@@ -42,6 +47,10 @@ enum class FrameKind : std::uint32_t {
     view,           ///< say what the ranks do
     file,           ///< a file of that name follows (preload.h); `number` is its mode
     file_bytes,     ///< more of it
+    ranks_failed,   ///< of any host (messages.h); `number` is their Failure
+    revoked,        ///< the communicator with context `number`
+    decided,        ///< an agreement (boot/recovery_request.h)
+    ranks_aborted,  ///< as abort_ranks
     // Both.
     alive = 200, ///< nothing but that
     // To a resident daemon (resident_daemon.h), which answers with one of the same kind.

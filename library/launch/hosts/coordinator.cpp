@@ -17,6 +17,7 @@
 #include "launch/hosts/daemon_channel.h"
 #include "launch/hosts/locations.h"
 #include "launch/plan.h"
+#include "launch/run.h"
 
 extern char **environ;
 
@@ -34,7 +35,8 @@ constexpr std::chrono::seconds longest_handshake{5};
 
 Coordinator::Coordinator(const CommandLine &line, const std::vector<std::string> &arguments,
                          const std::vector<Host> &hosts, const std::vector<std::int32_t> &host_of, const BootedSet *set)
-    : line_(line), arguments_(arguments), set_(set), output_(STDOUT_FILENO), error_(STDERR_FILENO) {
+    : line_(line), arguments_(arguments), set_(set), output_(STDOUT_FILENO), error_(STDERR_FILENO),
+      agreements_(host_of.size()) {
     // Hosts without ranks are no nodes; nodes are numbered in the order of their first ranks.
     std::vector<std::int32_t> node_of_host(hosts.size(), -1);
     for (const std::int32_t host : host_of) {
@@ -64,6 +66,7 @@ int Coordinator::run() {
         if (give_up_at_ && Clock::now() >= *give_up_at_) give_up();
     }
     finish();
+    if (failed_ == node_of_.size() && outlived_) note_status(*outlived_); // nobody has survived
     if (output_.has_lost_text() || error_.has_lost_text()) note_status(static_cast<int>(ExitStatus::failure));
     return status_.value_or(static_cast<int>(ExitStatus::success));
 }
@@ -153,6 +156,16 @@ void Coordinator::take(Node &node, const Frame &frame) {
         return take_failed(node, frame);
     case FrameKind::lost:
         return send_all(FrameKind::lost_elsewhere, frame.number, frame.payload, &node);
+    case FrameKind::rank_failed:
+        return note_failures(RanksMessage::decode(frame.payload), frame.number);
+    case FrameKind::abort_ranks:
+        return send_all(FrameKind::ranks_aborted, frame.number, frame.payload, &node);
+    case FrameKind::revoke:
+        return send_all(FrameKind::revoked, frame.number, "");
+    case FrameKind::contribution:
+        if (const auto contribution = Contribution::decode(frame.payload, node_of_.size()))
+            if (const auto decision = agreements_.contribute(*contribution)) tell(*decision);
+        return;
     case FrameKind::input_taken:
         return input_.passed_on(frame.number);
     case FrameKind::ended:
@@ -309,10 +322,36 @@ void Coordinator::lose(Node &node, const std::string &reason) {
     node.ended = true;
     node.daemon.channel.close();
     if (node.daemon.process > 0) kill(node.daemon.process, SIGKILL);
+    if (outlives_failures()) {
+        message("host " + node.host + " is lost: " + reason + "; the job goes on");
+        RanksMessage lost{{}, static_cast<int>(ExitStatus::failure)};
+        for (std::size_t rank = 0; rank < node_of_.size(); rank++)
+            if (&nodes_[static_cast<std::size_t>(node_of_[rank])] == &node && !agreements_.failed().has(rank))
+                lost.ranks.push_back(static_cast<std::uint32_t>(rank));
+        return note_failures(lost, static_cast<std::int32_t>(Failure::failed));
+    }
     if (!ending_ && asked_to_end_.empty())
         message("host " + node.host + (jobs_sent_ ? " is lost: " : " cannot be used: ") + reason + "; the job ends");
     note_status(static_cast<int>(ExitStatus::failure));
     end_others(&node, 0);
+}
+
+bool Coordinator::outlives_failures() const {
+    return line_.recovery && can_recover(read_settings().carrier()) && started_ && !ending_ && asked_to_end_.empty();
+}
+
+/// Node daemons hear of failures before they hear of what is decided because of them.
+void Coordinator::note_failures(const RanksMessage &failed, std::int32_t failure) {
+    if (failed.ranks.empty() || std::ranges::any_of(failed.ranks, [&](auto rank) { return rank >= node_of_.size(); }))
+        return;
+    if (!outlived_) outlived_ = failed.status;
+    failed_ += failed.ranks.size();
+    send_all(FrameKind::ranks_failed, failure, failed.encode());
+    for (const Decision &decision : agreements_.fail(failed.ranks)) tell(decision);
+}
+
+void Coordinator::tell(const Decision &decision) {
+    send_all(FrameKind::decided, 0, decision.encode());
 }
 
 void Coordinator::beat() {

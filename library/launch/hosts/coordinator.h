@@ -10,6 +10,7 @@
 
 #include "launch/command_line.h"
 #include "launch/hosts/agent.h"
+#include "launch/hosts/agreements.h"
 #include "launch/hosts/booted_set.h"
 #include "launch/hosts/channel.h"
 #include "launch/hosts/daemon_connection.h"
@@ -25,6 +26,9 @@ namespace volley::launch {
 
 /// Guarantees: the job ends when its last rank has ended. If a rank fails, or a host is lost, the ranks of all hosts
 /// end, with one message. The job's status is that of the first rank that failed.
+///
+/// A job that outlives ranks that fail goes on instead. Who has failed, and what members of a communicator agree on, is
+/// decided here (agreements.h), and told to all node daemons, in one order.
 class Coordinator {
   public:
     /// `arguments` are mpiexec's own; `host_of` the host of each rank, by its index in `hosts`. On hosts of `set`, if
@@ -67,6 +71,9 @@ class Coordinator {
     void pass_input();
     void check_lost(Node &node);
     void lose(Node &node, const std::string &reason);
+    [[nodiscard]] bool outlives_failures() const;
+    void note_failures(const RanksMessage &failed, std::int32_t failure);
+    void tell(const Decision &decision);
     void beat();
     void give_up();
     void end_others(const Node *but, int rank);
@@ -94,6 +101,9 @@ class Coordinator {
     bool ending_ = false;
     bool stopped_ = false; ///< no beats: a SIGTSTP has been passed on
     std::optional<int> status_;
+    Agreements agreements_;
+    std::size_t failed_ = 0;      ///< ranks
+    std::optional<int> outlived_; ///< the status of the first of them
     std::vector<int> asked_to_end_;
     Clock::time_point began_ = Clock::now(), said_ = began_;
     std::optional<Clock::time_point> give_up_at_;

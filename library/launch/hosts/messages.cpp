@@ -145,6 +145,15 @@ FailedMessage FailedMessage::decode(const std::string &text) {
     return message;
 }
 
+std::string RanksMessage::encode() const {
+    return encoded(ranks, status);
+}
+RanksMessage RanksMessage::decode(const std::string &text) {
+    RanksMessage message;
+    decode_into(text, message.ranks, message.status);
+    return message;
+}
+
 std::string DescriptionMessage::encode() const {
     return encoded(version, process, jobs, began_at);
 }

@@ -90,6 +90,15 @@ struct FailedMessage {
     static FailedMessage decode(const std::string &text);
 };
 
+/// Ranks to which the same has happened.
+struct RanksMessage {
+    std::vector<std::uint32_t> ranks;
+    std::int32_t status = 0; ///< what mpiexec's would be, if no others had survived
+
+    [[nodiscard]] std::string encode() const;
+    static RanksMessage decode(const std::string &text);
+};
+
 /// What a resident daemon says of itself.
 struct DescriptionMessage {
     std::string version;

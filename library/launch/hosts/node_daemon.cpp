@@ -57,13 +57,18 @@ class NodeDaemon {
         const StartMessage start = StartMessage::decode(await(channel_, FrameKind::start).payload);
         Arena arena(plan.layout);
         publish(arena, plan, start);
+        arena.head()->recovery = line.recovery && can_recover(arena.head()->transport) ? 1 : 0;
+        RecoveryDesk desk(arena);
         Input input(Input::Source::mpiexec);
         Output output(plan.here, plan.ranks(), line.label, channel_, job.person != 0);
         const Signals signals;
         std::optional<RelayProcess> relay;
         if (relay_listener_) relay.emplace(arena, std::move(relay_listener_));
-        NodeConnection connection{
-            .channel = &channel_, .beats = job.beats != 0, .relay = relay ? &*relay : nullptr, .listeners = numbers_};
+        NodeConnection connection{.channel = &channel_,
+                                  .beats = job.beats != 0,
+                                  .relay = relay ? &*relay : nullptr,
+                                  .desk = &desk,
+                                  .listeners = numbers_};
         if (job.port != 0) connection.silence.ask_at(job.asked_at, {job.port});
         return run_ranks(plan, arena, signals, open_files, input, output, std::move(connection));
     }

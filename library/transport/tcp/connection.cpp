@@ -4,6 +4,7 @@
 #include "boot/error.h"
 #include "transport/abort.h"
 #include "transport/node.h"
+#include "transport/tcp/tcp.h"
 #include "wait/descriptors.h"
 
 #include <linux/sockios.h>
@@ -129,9 +130,11 @@ bool Connection::receive() {
             reader_.nothing_came();
             break;
         }
-        if (got < 0 && is_unreachable(errno)) fail(std::strerror(errno));
         if (got <= 0) {
-            lost(got == 0 ? "it was closed" : std::strerror(errno));
+            const int error = got < 0 ? errno : 0;
+            const std::string reason = got == 0 ? "it was closed" : std::strerror(error);
+            if (is_unreachable(error)) broken(reason);
+            lost(reason);
             break;
         }
         moved = true;
@@ -144,7 +147,7 @@ bool Connection::receive() {
 
 bool Connection::flush() {
     if (is_lost_) {
-        if (!socket_ && !peer_leaves_ && is_needed()) fail(why_lost_);
+        if (!socket_ && !peer_leaves_ && is_needed()) broken(why_lost_);
         if (!socket_) writer_ = {}; // nobody is there to read it
         if (!socket_) all_written();
         return false;
@@ -235,10 +238,29 @@ void Connection::write_failed() {
 
 void Connection::lost(const std::string &reason) {
     is_lost_ = true;
-    if (has_failed()) fail(reason);
-    descriptors.remove(socket_.get()); // closing is not enough if a child of fork has it, too
+    if (has_failed()) broken(reason);
+    why_lost_ = reason;
+    close();
+}
+
+void Connection::close() {
+    is_lost_ = true;
+    is_pending_ = false;
+    if (socket_) descriptors.remove(socket_.get()); // closing is not enough if a child of fork has it, too
     socket_.reset();
     writer_ = {};
+}
+
+/// Something depends on the connection, which has ended.
+void Connection::broken(const std::string &reason) const {
+    if (node.arena->recovery == 0 || processes.is_of_other_job(peer_)) fail(reason);
+    tcp.suspect(peer_, describe(reason));
+}
+
+std::string Connection::describe(const std::string &reason) const {
+    auto [sender, receiver] = ends();
+    return "the TCP connection for messages from " + description(sender) + " to " + description(receiver) +
+           " has failed: " + reason;
 }
 
 void Connection::fail(const std::string &reason) const {
@@ -250,10 +272,7 @@ void Connection::fail(const std::string &reason) const {
     }
     for (int looks = 0; looks < launcher_looks && node.arena->ending.load() == 0; looks++)
         nanosleep(&between_looks, nullptr);
-    auto [sender, receiver] = ends();
-    const std::string text = "the TCP connection for messages from " + description(sender) + " to " +
-                             description(receiver) + " has failed: " + reason;
-    abort_job_for(text.c_str());
+    abort_job_for(describe(reason).c_str());
 }
 
 } // namespace volley

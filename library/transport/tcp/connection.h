@@ -3,19 +3,23 @@
 /// sends messages (Outgoing), the other receives them (Incoming). wire.h has the protocol.
 ///
 /// If a connection breaks while something depends on it, the job ends with a message that names both ranks. Nothing
-/// depends on it once the other rank has said that it leaves. Connections to a process of another job also tell this
-/// one that the other job has failed: as long as the two are connected, these do not break either.
+/// depends on it once the other rank has said that it leaves. In a job that outlives ranks that fail, what depends on
+/// it waits until the launcher says that the other rank has failed, and then ends with an error. Connections to a
+/// process of another job also tell this one that the other job has failed: as long as the two are connected, these do
+/// not break either.
 #pragma once
 
 #include "boot/descriptor.h"
 #include "boot/proof/handshake_socket.h"
 #include "transport/fabric/fabric.h"
 #include "transport/message.h"
+#include "transport/node.h"
 #include "transport/tcp/frames.h"
 #include "transport/tcp/grants.h"
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -58,6 +62,9 @@ class Connection : protected FrameHandler, private FabricUser {
     bool is_gone() const {
         return !socket_;
     }
+    bool is_acknowledged_or_lost() const {
+        return is_acknowledged() || node.has_failed(peer_);
+    }
 
   protected:
     Connection(ProcessIndex peer, std::uint64_t key);
@@ -96,6 +103,8 @@ class Connection : protected FrameHandler, private FabricUser {
     const RankRecord &record_of_peer() const;
 
     [[noreturn]] void fail(const std::string &reason) const;
+    /// The other rank has failed: nothing more comes, or is written.
+    void close();
     void fabric_failed(const std::string &reason) final;
 
     const ProcessIndex peer_;
@@ -112,6 +121,8 @@ class Connection : protected FrameHandler, private FabricUser {
     void watch(bool writable);
     bool has_failed() const;
     void lost(const std::string &reason);
+    void broken(const std::string &reason) const;
+    std::string describe(const std::string &reason) const;
 
     Descriptor socket_;
     bool is_pending_ = false;
@@ -140,6 +151,10 @@ class Outgoing final : public Connection {
     /// Asks the receiver not to receive it.
     void cancel(const Send &send);
     void tell_departed(std::uint32_t context, int members);
+    /// The receiver has failed: ends all sends.
+    void abandon();
+    /// As SharedMemory::end_sends, of messages that have only been announced.
+    bool end_sends(const std::function<bool(const Send &)> &is_over, const std::function<int(const Send &)> &code_of);
 
     /// No message waits for its receiver.
     bool is_delivered() const {
@@ -184,6 +199,8 @@ class Outgoing final : public Connection {
     std::uint64_t last_id_ = 0;
     std::uint64_t unreceived_ = 0; ///< cost of the eager messages that have not been received yet
     std::unordered_map<std::uint64_t, Send *> announced_;
+    /// Announced messages that this end has given up: the context of each, or 0 once the receiver knows.
+    std::unordered_map<std::uint64_t, std::uint32_t> withdrawn_;
     /// Eager messages of which the relay has not taken all: it takes them whatever the receiver does, and then they
     /// are on their way while this program computes.
     std::vector<Send *> untaken_;
@@ -207,6 +224,8 @@ class Incoming final : public Connection, private GrantedSender {
     void give_credit(Count bytes);
     /// Nobody will receive the announced message.
     void drop(std::uint64_t id);
+    /// The sender has failed: ends what waits for its data.
+    void abandon();
 
   private:
     bool take_frame(const wire::FrameHeader &header, unsigned char *payload) override;
@@ -217,6 +236,7 @@ class Incoming final : public Connection, private GrantedSender {
     std::pair<ProcessIndex, ProcessIndex> ends() const override;
     void arrive(const Arrival &arrival, const unsigned char *payload);
     void cancel(std::uint64_t id);
+    bool withdrawn(const wire::FrameHeader &header);
     void pull(std::uint64_t id, Count granted, bool is_all, std::uint64_t tag = 0);
     class FabricPlace;
     std::uint64_t post_places(Fetch &fetch);

@@ -50,6 +50,16 @@ void Grants::add(GrantedSender &sender, Fetch &fetch) {
 void Grants::arrived(GrantedSender &sender, Count bytes) {
     piece_.count(bytes, clock_ns());
     something_came_ = true;
+    came(sender, bytes);
+}
+
+void Grants::withdrawn(GrantedSender &sender, Fetch &fetch) {
+    std::erase(sender.waiting_, &fetch);
+    came(sender, fetch.granted - fetch.arrived);
+}
+
+/// So many bytes are not under way any more.
+void Grants::came(GrantedSender &sender, Count bytes) {
     sender.under_way_ -= bytes;
     if (!sender.is_overdue_) under_way_ -= bytes;
     if (sender.under_way_ == 0) {

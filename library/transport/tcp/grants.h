@@ -90,12 +90,15 @@ class Grants {
     void add(GrantedSender &sender, Fetch &fetch);
     /// So many bytes have come from that sender.
     void arrived(GrantedSender &sender, Count bytes);
+    /// What was granted of that and has not come will not come.
+    void withdrawn(GrantedSender &sender, Fetch &fetch);
     /// That sender goes.
     void forget(GrantedSender &sender);
     /// The timer has ended. True if anything was granted.
     bool timer_ended();
 
   private:
+    void came(GrantedSender &sender, Count bytes);
     void share_out();
     Count piece_of(const Fetch &fetch) const;
     GrantedSender *next() const;

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace volley {
@@ -28,6 +29,7 @@ bool Incoming::take_frame(const wire::FrameHeader &header, unsigned char *payloa
         cancel(header.id);
         return true;
     }
+    if (header.kind == wire::FrameKind::withdrawn) return withdrawn(header);
     if (header.kind == wire::FrameKind::departed) return members_departed(header.context, header.bytes);
     bool is_eager = header.kind == wire::FrameKind::eager;
     if (!is_eager && header.kind != wire::FrameKind::request) return false;
@@ -79,6 +81,27 @@ void Incoming::cancel(std::uint64_t id) {
     kept_.erase(found);
     say({.kind = wire::FrameKind::cancelled, .id = id});
     drop_unexpected(message);
+}
+
+bool Incoming::withdrawn(const wire::FrameHeader &header) {
+    const auto found = fetches_.find(header.id);
+    if (found == fetches_.end() || found->second.arrived > 0) return false;
+    Receive &receive = *found->second.receive;
+    tcp.grants.withdrawn(*this, found->second);
+    fetches_.erase(found);
+    given_up(receive, header.context);
+    received(receive);
+    return true;
+}
+
+void Incoming::abandon() {
+    close();
+    for (const auto &[id, message] : std::exchange(kept_, {}))
+        if (!message->communicator) drop_unexpected(*message); // otherwise a matched probe has it
+    for (const auto &[id, fetch] : std::exchange(fetches_, {})) {
+        volley::lost(*fetch.receive, peer_);
+        received(*fetch.receive);
+    }
 }
 
 void Incoming::pull(std::uint64_t id, Count granted, bool is_all, std::uint64_t tag) {

@@ -191,6 +191,31 @@ void Outgoing::tell_departed(std::uint32_t context, int members) {
     flush();
 }
 
+void Outgoing::abandon() {
+    if (handshake_) descriptors.remove(handshake_->descriptor());
+    handshake_.reset();
+    close();
+    std::vector<Send *> ended = std::exchange(untaken_, {});
+    for (const auto &[id, send] : std::exchange(announced_, {})) ended.push_back(send);
+    for (const Stream &stream : std::exchange(streams_, {})) ended.push_back(stream.send);
+    for (const auto &[id, stream] : std::exchange(halted_, {})) ended.push_back(stream.send);
+    for (Send *send : ended) refuse_send(*send);
+}
+
+bool Outgoing::end_sends(const std::function<bool(const Send &)> &is_over,
+                         const std::function<int(const Send &)> &code_of) {
+    std::vector<std::pair<std::uint64_t, Send *>> ended;
+    for (const auto &[id, send] : announced_)
+        if (is_over(*send)) ended.emplace_back(id, send);
+    for (const auto &[id, send] : ended) {
+        announced_.erase(id);
+        withdrawn_[id] = send->envelope.context;
+        send->error = code_of(*send);
+        sent(*send);
+    }
+    return !ended.empty();
+}
+
 bool Outgoing::take_frame(const wire::FrameHeader &header, unsigned char *) {
     if (header.kind == wire::FrameKind::credit) {
         if (header.bytes > unreceived_) return false;
@@ -199,6 +224,7 @@ bool Outgoing::take_frame(const wire::FrameHeader &header, unsigned char *) {
     }
     if (header.kind == wire::FrameKind::pull) return pulled(header);
     if (header.kind != wire::FrameKind::cancelled) return false;
+    if (withdrawn_.erase(header.id) > 0) return true;
     auto found = announced_.extract(header.id);
     if (found.empty()) return false;
     Send &send = *found.mapped();
@@ -216,6 +242,12 @@ bool Outgoing::Stream::grant(const wire::FrameHeader &header) {
 }
 
 bool Outgoing::pulled(const wire::FrameHeader &header) {
+    if (auto found = withdrawn_.find(header.id); found != withdrawn_.end()) {
+        const std::uint32_t context = std::exchange(found->second, 0);
+        const bool is_wanted = header.bytes > 0;
+        if (is_wanted && context != 0) say({.kind = wire::FrameKind::withdrawn, .context = context, .id = header.id});
+        return true;
+    }
     if (fabric_) return pulled_by_fabric(header);
     if (auto found = announced_.extract(header.id)) {
         Stream stream{.send = found.mapped(), .id = header.id};

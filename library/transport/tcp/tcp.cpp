@@ -6,6 +6,7 @@
 #include "transport/abort.h"
 #include "transport/message.h"
 #include "transport/node.h"
+#include "transport/tcp/keys.h"
 #include "wait/clock.h"
 #include "wait/descriptors.h"
 
@@ -36,30 +37,6 @@ constexpr int most_looks_for_end = 10'000;
 /// between, which takes less.
 constexpr std::uint32_t busy_rounds = 128;
 constexpr std::uint32_t rounds_per_look = 16;
-
-/// What is ready is found by its key: a kind and a process or descriptor.
-enum class Ready : std::uint32_t {
-    listener,
-    other_listener,
-    stranger,
-    outgoing,
-    incoming,
-    ending,
-    watched,
-    grants,
-    elsewhere
-};
-
-/// The place of a process's connection, made if the table of processes has grown.
-template <class Connections> auto &place_for(ProcessIndex process, Connections &connections) {
-    auto index = static_cast<std::size_t>(process);
-    if (index >= connections.size()) connections.resize(index + 1);
-    return connections[index];
-}
-
-std::uint64_t key_of(Ready kind, int number) {
-    return static_cast<std::uint64_t>(kind) << 32 | static_cast<std::uint32_t>(number);
-}
 
 /// The process that introduces itself so; -1 if this process knows none that would.
 ProcessIndex sender_of(const HandshakeEnds &ends) {
@@ -186,7 +163,9 @@ void Tcp::cancel(Send &send) {
 }
 
 void Tcp::fetch(Receive &receive, ProcessIndex sender, std::uint64_t number, Count wanted) {
-    incoming_[static_cast<std::size_t>(sender)]->fetch(receive, number, wanted);
+    if (auto &connection = place_for(sender, incoming_)) return connection->fetch(receive, number, wanted);
+    lost(receive, sender); // a matched probe had it
+    volley::received(receive);
 }
 
 void Tcp::received(ProcessIndex sender, Count bytes) {
@@ -231,7 +210,7 @@ bool Tcp::handle(std::uint64_t key) {
     case Ready::stranger:
         return hear(static_cast<int>(number));
     case Ready::outgoing:
-        return outgoing_[number]->serve();
+        return outgoing_[number] && outgoing_[number]->serve();
     case Ready::incoming:
         return serve_incoming(number);
     case Ready::ending:
@@ -240,6 +219,8 @@ bool Tcp::handle(std::uint64_t key) {
         return true;
     case Ready::grants:
         return grants.timer_ended();
+    case Ready::word:
+        return word_is_overdue();
     case Ready::elsewhere:
         return false;
     }
@@ -311,7 +292,7 @@ bool Tcp::hear(int descriptor) {
 /// already.
 bool Tcp::greet(Stranger &stranger) {
     const ProcessIndex sender = sender_of(stranger.socket.ends());
-    if (sender < 0) return false;
+    if (sender < 0 || node.has_failed(sender)) return false;
     auto &connection = place_for(sender, incoming_);
     // A process of another job that had been forgotten there, and is known again, ends its earlier connection first.
     if (connection && processes.is_of_other_job(sender)) take_end(connection);
@@ -372,7 +353,7 @@ void Tcp::leave() {
         if (one) one->say_leaving();
     for (auto &one : incoming_)
         if (one) one->say_leaving();
-    auto is_settled = [](auto &one) { return !one || one->is_acknowledged(); };
+    auto is_settled = [](auto &one) { return !one || one->is_acknowledged_or_lost(); };
     constexpr timespec between_looks{.tv_sec = 0, .tv_nsec = 1'000'000};
     while (!std::ranges::all_of(outgoing_, is_settled) || !std::ranges::all_of(incoming_, is_settled)) {
         progress(Look::everywhere);

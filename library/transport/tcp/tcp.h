@@ -19,7 +19,9 @@
 #include "transport/tcp/wire.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -57,6 +59,15 @@ class Tcp {
     void received(ProcessIndex sender, Count bytes);
     /// Nobody will receive the announced message.
     void drop(ProcessIndex sender, std::uint64_t number);
+
+    // For jobs that outlive processes that fail (failure.cpp).
+    /// The process has failed: ends what depends on it.
+    void forget(ProcessIndex process);
+    /// A connection to the process, on which something depends, has ended, for that reason. The launcher will say that
+    /// the process has failed; if it does not in time, the job ends.
+    void suspect(ProcessIndex process, std::string reason);
+    /// As SharedMemory::end_sends.
+    bool end_sends(const std::function<bool(const Send &)> &is_over, const std::function<int(const Send &)> &code_of);
 
     /// Tells a process that so many members of a communicator, whose context its node has drawn, have left it.
     void tell_departed(ProcessIndex process, std::uint32_t context, int members);
@@ -96,6 +107,12 @@ class Tcp {
         Descriptor socket;
     };
 
+    struct Suspect {
+        ProcessIndex process;
+        std::string reason;
+    };
+
+    bool word_is_overdue();
     void listen_for_relay();
     Outgoing &to(ProcessIndex process);
     bool is_over(ProcessIndex process);
@@ -121,6 +138,8 @@ class Tcp {
     int reported_ = 0;                                ///< strangers that were refused
     std::vector<Listener> listeners_;                 ///< further ones
     std::vector<ProcessIndex> parting_;               ///< of other jobs
+    std::vector<Suspect> suspects_;
+    Descriptor word_timer_; ///< by when the launcher is to have said what has become of suspects
     std::unordered_map<std::uint32_t, std::unique_ptr<Outgoing>> ending_; ///< by a number
     std::uint32_t next_ending_ = 0;
     std::uint32_t idle_rounds_ = 0; ///< of progress since something was ready

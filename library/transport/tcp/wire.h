@@ -9,6 +9,8 @@
 ///     request   a message is announced that has `bytes` bytes; `id` is its number from here on, never used again
 ///     data      the next part of message `id`: its payload follows
 ///     cancel    message `id` shall not be received, if that is still possible
+///     withdrawn message `id`, which was asked for, will not come: its communicator, with that context, was revoked or
+///               has lost a member
 ///     departed  `bytes` members of the communicator with that context, which the receiver's node has drawn, have left
 ///
 /// The receiver sends, on the same connection:
@@ -42,8 +44,8 @@
 
 namespace volley::wire {
 
-/// "VOLTCP", version 5: what a handshake is for (HandshakeEnds).
-inline constexpr std::uint64_t protocol = 0x0550'4354'4c4f'5600;
+/// "VOLTCP", version 6: what a handshake is for (HandshakeEnds).
+inline constexpr std::uint64_t protocol = 0x0650'4354'4c4f'5600;
 
 enum class FrameKind : std::uint32_t {
     eager = 1,
@@ -57,6 +59,7 @@ enum class FrameKind : std::uint32_t {
     leaving = 9,
     fabric = 10,
     taken = 11,
+    withdrawn = 12,
 };
 
 struct FrameHeader {
@@ -113,6 +116,7 @@ inline constexpr bool is_sensible(const FrameHeader &header) {
         return header.bytes > 0 && header.bytes <= eager_credit;
     case FrameKind::cancel:
     case FrameKind::cancelled:
+    case FrameKind::withdrawn:
         return header.id != 0;
     case FrameKind::departed:
         return header.bytes > 0;

@@ -53,6 +53,7 @@ int main(int argc, char **argv) {
         CHECK(MPI_Allreduce(own, least, 2, MPI_INT, MPI_MIN, shrunk) == MPI_SUCCESS);
         CHECK(MPI_Allreduce(own, most, 2, MPI_INT, MPI_MAX, shrunk) == MPI_SUCCESS);
         CHECK(least[0] == most[0] && least[1] == most[1]);
+        MPIX_Comm_agree(shrunk, &flag); // nobody dies while others are still in these operations
         if (current != MPI_COMM_WORLD) MPI_Comm_free(&current);
         current = shrunk;
         MPI_Comm_size(current, &size);

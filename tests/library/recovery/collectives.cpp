@@ -99,6 +99,7 @@ int main(int argc, char **argv) {
         MPI_Comm_rank(current, &rank);
         CHECK(size == before - 1);
         CHECK(sum_of(current, 10) == size);
+        MPIX_Comm_agree(current, &flag); // nobody dies while others are still in that operation
     }
     return finish(current);
 }

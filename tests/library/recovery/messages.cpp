@@ -72,8 +72,10 @@ void send_five() {
     MPI_Send(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
 }
 
-/// What a process has sent in full can be received though it has failed.
+/// What a process has sent in full can be received though it has failed. By TCP a first message makes the connection:
+/// what follows has left the process when the send returns.
 void sent_before() {
+    MPI_Recv(&value, 1, MPI_INT, victim, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     let_go();
     while (failed_members(MPI_COMM_WORLD) == 0) {}
     for (int number = 0; number < 3; number++) {
@@ -85,6 +87,7 @@ void sent_before() {
     CHECK(has_failed(MPI_Recv(&value, 1, MPI_INT, victim, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE)));
 }
 void send_and_die() {
+    MPI_Send(&value, 1, MPI_INT, 0, 4, MPI_COMM_WORLD);
     for (int number = 0; number < 3; number++) MPI_Send(&number, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
     buffer.assign(large, 7);
     MPI_Send(buffer.data(), 2000, MPI_CHAR, 0, 0, MPI_COMM_WORLD);

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from ..conftest import LONG, MODES, ROOT, MpiProgram, MpiRun
+from ..conftest import LONG, MODES, ROOT, TCP, MpiProgram, MpiRun
 
 HERE = Path(__file__).parent
+WAYS = [*(("--ranks", mode) for mode in MODES), TCP]
 MESSAGES = [
     "receive",
     "receive late",
@@ -38,11 +39,13 @@ OPERATIONS = [
 IN_THE_MIDDLE = "in the middle of a change to the memory ranks share"
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("how", WAYS, ids=lambda words: words[1])
 @pytest.mark.parametrize("case", MESSAGES)
-def test_messages_with_a_rank_that_fails(case: str, mode: str, mpi_program: MpiProgram, mpirun: MpiRun) -> None:
+def test_messages_with_a_rank_that_fails(
+    case: str, how: tuple[str, ...], mpi_program: MpiProgram, mpirun: MpiRun
+) -> None:
     """Its peers get errors, but what it has sent in full, and go on with each other. The job's status is theirs."""
-    outcome = mpirun("--enable-recovery", "--ranks", mode, "-n", 3, mpi_program(HERE / "messages.cpp"), case)
+    outcome = mpirun("--enable-recovery", *how, "-n", 3, mpi_program(HERE / "messages.cpp"), case)
     assert re.search(r"rank 1 .*SIGKILL.*; the job goes on", outcome.stderr), outcome.stderr
 
 
@@ -52,13 +55,15 @@ def test_all_cases_of_messages_are_tried(mpi_program: MpiProgram, mpirun: MpiRun
     assert listed == MESSAGES
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("how", WAYS, ids=lambda words: words[1])
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_collectives_with_ranks_that_fail(operation: str, mode: str, mpi_program: MpiProgram, mpirun: MpiRun) -> None:
+def test_collectives_with_ranks_that_fail(
+    operation: str, how: tuple[str, ...], mpi_program: MpiProgram, mpirun: MpiRun
+) -> None:
     """All survivors get errors out of collective operations, revoke, shrink and go on, three times in a row."""
     program = mpi_program(HERE / "collectives.cpp")
     for seed in range(40 if LONG else 2):
-        arguments = ("--enable-recovery", "--ranks", mode, "-n", 5, program, operation, seed)
+        arguments = ("--enable-recovery", *how, "-n", 5, program, operation, seed)
         outcome = mpirun(*arguments, check=False)
         if IN_THE_MIDDLE not in outcome.stderr:
             assert (outcome.returncode, outcome.stdout) == (0, "good\n"), f"seed {seed}: {outcome.stderr}"
@@ -113,16 +118,18 @@ def test_without_the_option_the_job_ends(mpi_program: MpiProgram, mpirun: MpiRun
     """As ever; and so it does where the option can have no effect, which is said."""
     program = mpi_program(HERE / "ends.cpp")
     assert mpirun("-n", 3, program, "exit", check=False).returncode == 4
-    outcome = mpirun("--enable-recovery", "--transport", "tcp", "-n", 3, program, "exit", check=False)
+    outcome = mpirun("--enable-recovery", "--transport", "daemon", "-n", 3, program, "exit", check=False)
     assert outcome.returncode == 4
     assert "--enable-recovery has no effect here" in outcome.stderr
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("how", WAYS, ids=lambda words: words[1])
 @pytest.mark.parametrize("case", ["messages", "buffers", "alone", "between groups"])
-def test_communicators_are_revoked_in_any_job(case: str, mode: str, mpi_program: MpiProgram, mpirun: MpiRun) -> None:
+def test_communicators_are_revoked_in_any_job(
+    case: str, how: tuple[str, ...], mpi_program: MpiProgram, mpirun: MpiRun
+) -> None:
     """What waits on them ends with an error, in all members, and what is not ended is not disturbed."""
-    outcome = mpirun("--ranks", mode, "-n", 6, mpi_program(HERE / "revoke.cpp"), case)
+    outcome = mpirun(*how, "-n", 6, mpi_program(HERE / "revoke.cpp"), case)
     assert not outcome.stderr, outcome.stderr
 
 

@@ -14,9 +14,13 @@ import pytest
 from ..conftest import LONG, ROOT, MpiProgram
 from ..recovery.test_recovery import IN_THE_MIDDLE, MESSAGES, OPERATIONS
 from .conftest import Cluster, HostsRun
+from .test_boot import Terminal, terminal, wait_until
 from .test_hosts import node_daemon
 
+__all__ = ["terminal"]  # a fixture
+
 PROGRAMS = ROOT / "tests" / "library" / "recovery"
+LOST = ("--enable-recovery", "--hosts", "n1:2,n2:2,n3:2")
 THREE = ("--enable-recovery", "-n", 3)
 # Where rank 1, which fails, is beside rank 0, beside rank 2, or alone.
 PLACES = ["n1:2,n2:1", "n1:1,n2:2", "n1:1,n2:1,n3:1"]
@@ -95,6 +99,27 @@ def test_a_host_that_is_lost(prefix: Path, cluster: Cluster, mpi_program: MpiPro
         assert "; the job goes on" in text
         assert "lost wake-ups" not in text
         assert cluster.alive(str(program)) == 0
+
+
+@pytest.mark.parametrize("victim", ["n2", "n3"] if LONG else ["n2"])
+def test_a_host_whose_link_is_cut(victim: str, terminal: Terminal, mpi_program: MpiProgram) -> None:
+    """Nothing says that it is gone: nothing is heard of it. Its own ranks end as well, since their mpiexec is gone."""
+    program = mpi_program(PROGRAMS / "lost_host.cpp")
+    terminal.boot()
+    job = terminal.begin(terminal.prefix / "bin/mpiexec", *LOST, "-n", 6, program, 4)
+    link = [terminal.cluster.agent, victim]
+    try:
+        assert job.stdout is not None
+        for _ in range(6):
+            assert job.stdout.readline().startswith("rank ")
+        subprocess.run([*link, "ip link set eth0 down"], check=True)
+        out, text = job.communicate(timeout=60)
+        wait_until(lambda: terminal.cluster.alive(str(program)) == 0, 30)
+    finally:
+        subprocess.run([*link, "ip link set eth0 up"], check=True)
+    assert (job.returncode, out) == (0, "good\n"), text
+    assert f"host {victim} is lost: nothing has been heard of it for 4 seconds; the job goes on" in text
+    assert "lost wake-ups" not in text
 
 
 def test_the_example_of_the_page(tmp_path: Path, mpi_program: MpiProgram, hosts_run: HostsRun) -> None:

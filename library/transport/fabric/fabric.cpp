@@ -39,7 +39,7 @@ std::uint64_t random_number() {
 Fabric &fabric = *new Fabric;
 
 void Fabric::open() {
-    endpoint_ = std::make_unique<FabricEndpoint>(text_of(address_of(node.number())), head_bytes + wire::largest_eager,
+    endpoint_ = std::make_unique<FabricEndpoint>(text_of(address_of(node.number())), head_bytes + wire::usual_eager,
                                                  static_cast<FabricReceiver &>(*this));
     if (endpoint_->address().size() > sizeof wire::FabricIntroduction::address)
         throw Error("addresses of libfabric's provider " + endpoint_->provider() + " are longer than expected");
@@ -158,7 +158,7 @@ bool FabricChannel::take(unsigned char *message, std::size_t bytes) {
     wire::FrameHeader header;
     std::memcpy(&header, message + sizeof(Prefix), sizeof header);
     if (!wire::is_sensible(header) || bytes != head_bytes + wire::payload_bytes(header) ||
-        header.kind == wire::FrameKind::data || header.kind == wire::FrameKind::fabric)
+        wire::comes_in_parts(header) || header.kind == wire::FrameKind::fabric)
         return false;
     user_.take_from_fabric(header, message + head_bytes);
     return true;

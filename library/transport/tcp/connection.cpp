@@ -101,6 +101,18 @@ void Connection::say(const wire::FrameHeader &header, const void *payload) {
         writer_.add(header, payload);
 }
 
+bool Connection::say_in_place(const wire::FrameHeader &header, const char *payload) {
+    if (fabric_ || payload_open_) return false;
+    writer_.add_in_place(header, payload);
+    payload_open_ = true;
+    return true;
+}
+
+void Connection::keep_payload() {
+    writer_.keep_payload();
+    payload_open_ = false;
+}
+
 void Connection::use(Descriptor socket) {
     socket_ = std::move(socket);
     is_pending_ = false;
@@ -249,6 +261,7 @@ void Connection::close() {
     if (socket_) descriptors.remove(socket_.get()); // closing is not enough if a child of fork has it, too
     socket_.reset();
     writer_ = {};
+    all_written();
 }
 
 /// Something depends on the connection, which has ended.

@@ -21,6 +21,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -80,6 +81,10 @@ class Connection : protected FrameHandler, private FabricUser {
     }
     /// Sends a frame, or keeps it until flush(). `payload` has header.bytes bytes if there is one.
     void say(const wire::FrameHeader &header, const void *payload = nullptr);
+    /// The same with a payload that stays where it is until payload_written(). False if another one is being written.
+    bool say_in_place(const wire::FrameHeader &header, const char *payload);
+    /// Copies what is left of the payload that is being written, which may go then. payload_written() is not called.
+    void keep_payload();
     /// Writes as much as the kernel takes.
     bool flush();
 
@@ -158,7 +163,7 @@ class Outgoing final : public Connection {
 
     /// No message waits for its receiver.
     bool is_delivered() const {
-        return announced_.empty() && streams_.empty() && halted_.empty();
+        return announced_.empty() && streams_.empty() && halted_.empty() && in_place_ == nullptr;
     }
 
   private:
@@ -191,12 +196,16 @@ class Outgoing final : public Connection {
     class FabricPiece;
     bool pulled_by_fabric(const wire::FrameHeader &header);
     void piece_sent(std::uint64_t id, Count bytes);
+    std::uint64_t longest_eager() const;
+    void send_eagerly(Send &send, std::uint64_t bytes);
 
     std::unique_ptr<InitiatorSocket> handshake_; ///< while it is under way
     int attempts_ = 0;                           ///< to connect
     const bool is_relayed_;                      ///< the other end of the socket is the relay of this host
     bool has_started_ = false;                   ///< a message, so that it matters if the receiver is gone
     std::uint64_t last_id_ = 0;
+    std::uint64_t welcome_ = 0;    ///< the receiver has said that eager messages may have so many bytes
+    Send *in_place_ = nullptr;     ///< an eager message that is being written from where it lies
     std::uint64_t unreceived_ = 0; ///< cost of the eager messages that have not been received yet
     std::unordered_map<std::uint64_t, Send *> announced_;
     /// Announced messages that this end has given up: the context of each, or 0 once the receiver knows.
@@ -234,7 +243,20 @@ class Incoming final : public Connection, private GrantedSender {
     void end_data() override;
     bool is_needed() const override;
     std::pair<ProcessIndex, ProcessIndex> ends() const override;
+    /// An eager message of which not all has come.
+    struct Partial {
+        Arrival arrival;
+        Receive *receive;   ///< it has been matched with
+        Count wanted;       ///< by that receive
+        unsigned char *all; ///< where it is kept; nullptr: it comes straight to its place
+    };
+
+    std::optional<Arrival> arrival_of(const wire::FrameHeader &header) const;
+    bool take_cost(const wire::FrameHeader &header);
     void arrive(const Arrival &arrival, const unsigned char *payload);
+    bool begin_eager(const wire::FrameHeader &header, char *&place);
+    void end_eager();
+    void receive_whole(Receive &receive, const unsigned char *payload, Count wanted, Count bytes);
     void cancel(std::uint64_t id);
     bool withdrawn(const wire::FrameHeader &header);
     void pull(std::uint64_t id, Count granted, bool is_all, std::uint64_t tag = 0);
@@ -242,8 +264,10 @@ class Incoming final : public Connection, private GrantedSender {
     std::uint64_t post_places(Fetch &fetch);
     void piece_arrived(std::uint64_t id, Count from, Count bytes, const char *packed);
     void tell_granted(Fetch &fetch) override;
+    void tell_alone(bool is_alone) override;
 
     std::uint64_t last_id_ = 0;
+    std::optional<Partial> partial_;
     std::uint64_t arrived_ = 0;                            ///< cost of eager messages that have not been received
     std::uint64_t owed_ = 0;                               ///< credit not given back yet
     std::unordered_map<std::uint64_t, Unexpected *> kept_; ///< announced messages that wait for their receive

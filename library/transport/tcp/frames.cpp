@@ -71,7 +71,7 @@ bool FrameReader::take_frames(FrameHandler &handler) {
         if (data_left_ > 0 || end_ - begin_ < sizeof header) return true;
         std::memcpy(&header, buffer_.get() + begin_, sizeof header);
         if (!wire::is_sensible(header)) return false;
-        if (header.kind == wire::FrameKind::data) {
+        if (wire::comes_in_parts(header)) {
             begin_ += sizeof header;
             place_ = nullptr;
             if (!handler.begin_data(header, place_)) return false;
@@ -85,7 +85,7 @@ bool FrameReader::take_frames(FrameHandler &handler) {
     }
 }
 
-/// Handles the part of a data frame's payload that is in the buffer.
+/// Handles what the buffer has of a payload that comes in parts.
 void FrameReader::take_data(FrameHandler &handler) {
     std::size_t bytes = std::min(end_ - begin_, data_left_);
     if (bytes == 0) return;
@@ -115,6 +115,12 @@ void FrameWriter::add_in_place(const wire::FrameHeader &header, const char *payl
     add_bytes(&header, sizeof header);
     payload_ = payload;
     payload_left_ = header.bytes;
+}
+
+void FrameWriter::keep_payload() {
+    front_.insert(front_.end(), payload_, payload_ + std::exchange(payload_left_, 0));
+    front_.insert(front_.end(), back_.begin(), back_.end());
+    back_.clear();
 }
 
 int FrameWriter::gather(std::array<iovec, 3> &from) const {

@@ -17,10 +17,10 @@ namespace volley {
 /// Handles the frames that arrive. A function returns false if the frame makes no sense at that point.
 class FrameHandler {
   public:
-    /// A whole frame of any kind but data; `payload` is what follows the header, valid during the call.
+    /// A whole frame whose payload does not come in parts; `payload` is what follows the header, valid during the call.
     virtual bool frame(const wire::FrameHeader &header, unsigned char *payload) = 0;
-    /// A data frame begins. The handler sets `place` to where the payload goes; if it leaves `place` alone, data() is
-    /// called with each part that has come.
+    /// A frame begins whose payload comes in parts (wire::comes_in_parts). The handler sets `place` to where the
+    /// payload goes; if it leaves `place` alone, data() is called with each part that has come.
     virtual bool begin_data(const wire::FrameHeader &header, char *&place) = 0;
     virtual void data(const unsigned char *part, std::size_t bytes) = 0;
     /// All of the frame's payload is there.
@@ -48,9 +48,9 @@ class FrameReader {
         return begin_ == end_ && data_left_ == 0;
     }
 
-    /// The buffer holds the longest eager frame, and many short ones at once.
+    /// The buffer holds the longest frame whose payload does not come in parts, and many short ones at once.
     static constexpr std::size_t capacity = 65536;
-    static_assert(capacity >= sizeof(wire::FrameHeader) + wire::largest_eager);
+    static_assert(capacity >= sizeof(wire::FrameHeader) + wire::usual_eager);
 
   private:
     bool take_frames(FrameHandler &handler);
@@ -58,7 +58,7 @@ class FrameReader {
 
     Buffer buffer_;
     std::size_t begin_ = 0, end_ = 0; ///< of what has come but has not been handled
-    std::size_t data_left_ = 0;       ///< bytes still to come of a data frame's payload
+    std::size_t data_left_ = 0;       ///< bytes still to come of a payload that comes in parts
     char *place_ = nullptr;           ///< where these bytes go, if it is one place
 };
 
@@ -71,6 +71,8 @@ class FrameWriter {
     void add_bytes(const void *bytes, std::size_t count);
     /// Precondition: !has_payload(). The payload stays where it is until has_payload() is false.
     void add_in_place(const wire::FrameHeader &header, const char *payload);
+    /// Copies what is left of that payload.
+    void keep_payload();
     bool has_payload() const {
         return payload_left_ > 0;
     }

@@ -9,6 +9,7 @@
 #include <sys/timerfd.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace volley {
 namespace {
@@ -23,6 +24,8 @@ constexpr Count pieces_when_alone = 8;
 /// If nothing comes for so long, what is under way does not count any more. A sender may have a dozen pieces to send to
 /// others first.
 constexpr std::uint64_t patience_ns = 25'000'000;
+/// So many messages of one sender and none of another: one that is busy with others' has some between.
+constexpr int enough_in_a_row = 4;
 
 } // namespace
 
@@ -45,6 +48,16 @@ void Grants::add(GrantedSender &sender, Fetch &fetch) {
         listed_.push_back(&sender);
     }
     share_out();
+    notice(sender);
+}
+
+void Grants::notice(GrantedSender &sender) {
+    in_a_row_ = latest_ == &sender ? in_a_row_ + 1 : 1;
+    latest_ = &sender;
+    if (alone_ != nullptr && alone_ != &sender) std::exchange(alone_, nullptr)->tell_alone(false);
+    if (alone_ != nullptr || in_a_row_ < enough_in_a_row || listed_.size() > 1) return;
+    alone_ = &sender;
+    sender.tell_alone(true);
 }
 
 void Grants::arrived(GrantedSender &sender, Count bytes) {
@@ -73,6 +86,8 @@ void Grants::came(GrantedSender &sender, Count bytes) {
 }
 
 void Grants::forget(GrantedSender &sender) {
+    if (alone_ == &sender) alone_ = nullptr;
+    if (latest_ == &sender) latest_ = nullptr;
     if (!sender.is_listed_) return;
     if (!sender.is_overdue_) under_way_ -= sender.under_way_;
     std::erase(listed_, &sender);

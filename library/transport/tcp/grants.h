@@ -8,6 +8,9 @@
 /// measured while data came: large on a fast network. Those of long messages are up to four times as long: two flows
 /// that last do not collapse. A sender that is the only one has more pieces under way.
 ///
+/// A sender of which several messages in a row have been announced, while nobody else announced any, is *alone*: it
+/// need not ask before longer messages, until another one does. So what comes unasked is of one sender, and bounded.
+///
 /// Senders take turns in the order of their distance below this rank. In an all-to-all, in which every rank does so,
 /// each then sends to one and receives from one. A sender that does not answer does not hold up the others: after a
 /// while its pieces no longer count (a timer, which wakes this rank if it sleeps).
@@ -45,6 +48,8 @@ class GrantedSender {
     ~GrantedSender() = default;
     /// Tells the sender that it may send up to there.
     virtual void tell_granted(Fetch &fetch) = 0;
+    /// Tells the sender that it is alone, or is so no longer.
+    virtual void tell_alone(bool is_alone) = 0;
 
   private:
     friend class Grants;
@@ -100,6 +105,7 @@ class Grants {
   private:
     void came(GrantedSender &sender, Count bytes);
     void share_out();
+    void notice(GrantedSender &sender);
     Count piece_of(const Fetch &fetch) const;
     GrantedSender *next() const;
     void grant(GrantedSender &sender, Count most);
@@ -109,7 +115,10 @@ class Grants {
     std::vector<GrantedSender *> listed_; ///< something of theirs waits or is under way
     Count under_way_ = 0;                 ///< of all that are not overdue
     PieceLength piece_;
-    ProcessIndex last_ = -1; ///< the sender that has begun last
+    GrantedSender *alone_ = nullptr;  ///< that has been told so
+    GrantedSender *latest_ = nullptr; ///< that has announced a message
+    int in_a_row_ = 0;                ///< messages of that sender
+    ProcessIndex last_ = -1;          ///< the sender that has begun last
     bool sharing_out_ = false;
     bool something_came_ = false; ///< since the timer was set
     bool timer_is_set_ = false;

@@ -39,7 +39,11 @@ class Sender final : public GrantedSender {
         if (told_ == 0) begun_.push_back(number_);
         told_ = fetch.granted;
     }
+    void tell_alone(bool is_alone) override {
+        is_alone_ = is_alone;
+    }
     Grants &grants_;
+    bool is_alone_ = false;
     ProcessIndex number_;
     std::vector<ProcessIndex> &begun_;
     Fetch fetch_;
@@ -102,6 +106,33 @@ TEST_F(GrantsTest, TurnsGoDownFromThisRank) {
     EXPECT_EQ(begun, (std::vector<ProcessIndex>{4, 3, 1, 0, 7, 6, 5}));
 }
 
+TEST_F(GrantsTest, ASenderIsAloneAfterSomeMessagesAndUntilAnotherAnnouncesOne) {
+    struct Told final : GrantedSender {
+        using GrantedSender::GrantedSender;
+        void tell_granted(Fetch &) override {}
+        void tell_alone(bool is_alone) override {
+            told.push_back(is_alone);
+        }
+        void announce(Grants &grants) {
+            Fetch fetch{.receive = nullptr, .id = 1, .wanted = 1000};
+            grants.add(*this, fetch);
+            grants.arrived(*this, 1000);
+        }
+        std::vector<bool> told;
+    } one(3), other(4);
+    for (int i = 0; i < 20; i++) (i % 4 == 3 ? other : one).announce(grants);
+    EXPECT_TRUE(one.told.empty()) << "another one sends as well";
+    for (int i = 0; i < 10; i++) one.announce(grants);
+    EXPECT_EQ(one.told, std::vector{true});
+    other.announce(grants);
+    EXPECT_EQ(one.told, (std::vector{true, false}));
+    for (int i = 0; i < 10; i++) other.announce(grants);
+    EXPECT_EQ(other.told, std::vector{true});
+    grants.forget(other);
+    one.announce(grants);
+    EXPECT_EQ(other.told, std::vector{true}) << "one that has gone is told nothing";
+}
+
 TEST_F(GrantsTest, ShortMessagesOfOneSenderGoTogether) {
     add({1}, 400'000);
     Sender &first = *senders[0];
@@ -110,6 +141,7 @@ TEST_F(GrantsTest, ShortMessagesOfOneSenderGoTogether) {
         void tell_granted(Fetch &fetch) override {
             told.push_back(fetch.id);
         }
+        void tell_alone(bool) override {}
         std::vector<std::uint64_t> told;
     } several(3);
     std::vector<Fetch> fetches;

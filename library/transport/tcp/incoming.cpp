@@ -8,6 +8,7 @@
 #include "transport/tcp/tcp.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <utility>
@@ -22,6 +23,7 @@ Incoming::Incoming(ProcessIndex sender, std::uint64_t key, Descriptor socket)
 
 Incoming::~Incoming() {
     tcp.grants.forget(*this);
+    if (partial_) std::free(partial_->all);
 }
 
 bool Incoming::take_frame(const wire::FrameHeader &header, unsigned char *payload) {
@@ -31,45 +33,96 @@ bool Incoming::take_frame(const wire::FrameHeader &header, unsigned char *payloa
     }
     if (header.kind == wire::FrameKind::withdrawn) return withdrawn(header);
     if (header.kind == wire::FrameKind::departed) return members_departed(header.context, header.bytes);
-    bool is_eager = header.kind == wire::FrameKind::eager;
+    const bool is_eager = header.kind == wire::FrameKind::eager;
     if (!is_eager && header.kind != wire::FrameKind::request) return false;
-    // A process may not know all members of a communicator of several jobs yet.
-    if (header.source < 0 || (header.name == 0 && header.source >= processes.size())) return false;
     if (!is_eager && header.id != ++last_id_) return false;
-    if (is_eager && arrived_ + wire::eager_cost(header.bytes) > wire::eager_credit) return false;
+    const std::optional<Arrival> arrival = arrival_of(header);
+    if (!arrival || (is_eager && !take_cost(header))) return false;
+    if (is_eager)
+        arrive(*arrival, payload);
+    else if (Receive *receive = match(*arrival))
+        fetch(*receive, header.id, accept(*receive, header.source, header.tag, arrival->bytes));
+    else
+        kept_[header.id] = &keep_unexpected(*arrival, {.by_tcp = true, .tcp_number = header.id});
+    return true;
+}
+
+/// What a header tells matching; nothing if it makes no sense.
+std::optional<Arrival> Incoming::arrival_of(const wire::FrameHeader &header) const {
+    // A process may not know all members of a communicator of several jobs yet.
+    if (header.source < 0 || (header.name == 0 && header.source >= processes.size())) return std::nullopt;
     std::uint32_t context = header.context;
     if (header.name != 0) {
         context = context_of_name(header.name);
         if (context == 0) abort_job_for("no context number is left for a communicator with processes of another job");
         context += static_cast<std::uint32_t>(traffic_of(header.context));
     } else if (processes.is_of_other_job(peer_)) {
-        return false;
+        return std::nullopt;
     }
-    const Arrival arrival{.sender = peer_,
-                          .envelope = {.tag = header.tag, .context = context, .source = header.source},
-                          .bytes = static_cast<Count>(header.bytes)};
-    if (is_eager)
-        arrive(arrival, payload);
-    else if (Receive *receive = match(arrival))
-        fetch(*receive, header.id, accept(*receive, header.source, header.tag, arrival.bytes));
-    else
-        kept_[header.id] = &keep_unexpected(arrival, {.by_tcp = true, .tcp_number = header.id});
+    return Arrival{.sender = peer_,
+                   .envelope = {.tag = header.tag, .context = context, .source = header.source},
+                   .bytes = static_cast<Count>(header.bytes)};
+}
+
+/// False if the sender has no credit for an eager message.
+bool Incoming::take_cost(const wire::FrameHeader &header) {
+    const std::uint64_t cost = wire::eager_cost(header.bytes);
+    if (arrived_ + cost > wire::eager_credit) return false;
+    arrived_ += cost;
     return true;
 }
 
 /// A whole message has arrived.
 void Incoming::arrive(const Arrival &arrival, const unsigned char *payload) {
-    arrived_ += wire::eager_cost(static_cast<std::uint64_t>(arrival.bytes));
     if (Receive *receive = match(arrival)) {
-        Count wanted = accept(*receive, arrival.envelope.source, arrival.envelope.tag, arrival.bytes);
-        TypedBuffer here{nullptr, const_cast<unsigned char *>(payload), 0};
-        if (wanted > 0) copy_piece(here, receive->destination(), 0, wanted); // without data there is no address
-        received(*receive);
-        return give_credit(arrival.bytes);
+        const Count wanted = accept(*receive, arrival.envelope.source, arrival.envelope.tag, arrival.bytes);
+        return receive_whole(*receive, payload, wanted, arrival.bytes);
     }
     unsigned char *copy = allocate_payload(arrival.bytes);
     if (copy) std::memcpy(copy, payload, static_cast<std::size_t>(arrival.bytes));
     keep_unexpected(arrival, {.payload = copy, .by_tcp = true});
+}
+
+/// The receive wants the first bytes of a message that is there.
+void Incoming::receive_whole(Receive &receive, const unsigned char *payload, Count wanted, Count bytes) {
+    TypedBuffer here{nullptr, const_cast<unsigned char *>(payload), 0};
+    if (wanted > 0) copy_piece(here, receive.destination(), 0, wanted); // without data there is no address
+    received(receive);
+    give_credit(bytes);
+}
+
+/// A message that no receive takes yet is kept from matching until all of it is there. Nothing of its sender comes in
+/// between, so the order of messages stays.
+bool Incoming::begin_eager(const wire::FrameHeader &header, char *&place) {
+    const std::optional<Arrival> arrival = arrival_of(header);
+    if (!arrival || !take_cost(header)) return false;
+    partial_ = {.arrival = *arrival, .receive = match(*arrival), .wanted = 0, .all = nullptr};
+    Receive *receive = partial_->receive;
+    if (receive != nullptr) partial_->wanted = accept(*receive, header.source, header.tag, arrival->bytes);
+    if (receive != nullptr && receive->contiguous && partial_->wanted == arrival->bytes)
+        place = receive->contiguous;
+    else
+        place = reinterpret_cast<char *>(partial_->all = allocate_payload(arrival->bytes));
+    return true;
+}
+
+void Incoming::end_eager() {
+    const Partial message = *std::exchange(partial_, std::nullopt);
+    const Arrival &arrival = message.arrival;
+    if (message.all == nullptr) {
+        received(*message.receive);
+        return give_credit(arrival.bytes);
+    }
+    Receive *receive = message.receive != nullptr ? message.receive : match(arrival);
+    if (receive == nullptr) {
+        keep_unexpected(arrival, {.payload = message.all, .by_tcp = true});
+        return;
+    }
+    const Count wanted = message.receive != nullptr
+                             ? message.wanted
+                             : accept(*receive, arrival.envelope.source, arrival.envelope.tag, arrival.bytes);
+    receive_whole(*receive, message.all, wanted, arrival.bytes);
+    std::free(message.all);
 }
 
 /// If the cancellation comes too late, the message is received, and its sender hears nothing more. Messages that a
@@ -102,6 +155,18 @@ void Incoming::abandon() {
         volley::lost(*fetch.receive, peer_);
         received(*fetch.receive);
     }
+    if (const std::optional<Partial> message = std::exchange(partial_, std::nullopt)) {
+        std::free(message->all);
+        if (message->receive == nullptr) return;
+        volley::lost(*message->receive, peer_);
+        received(*message->receive);
+    }
+}
+
+void Incoming::tell_alone(bool is_alone) {
+    if (fabric_) return; // its limit is the provider's
+    say({.kind = wire::FrameKind::limit, .bytes = is_alone ? wire::largest_eager : wire::usual_eager});
+    flush();
 }
 
 void Incoming::pull(std::uint64_t id, Count granted, bool is_all, std::uint64_t tag) {
@@ -193,6 +258,7 @@ void Incoming::give_credit(Count bytes) {
 }
 
 bool Incoming::begin_data(const wire::FrameHeader &header, char *&place) {
+    if (header.kind == wire::FrameKind::eager) return begin_eager(header, place);
     auto found = fetches_.find(header.id);
     if (found == fetches_.end()) return false;
     Fetch &fetch = found->second;
@@ -212,6 +278,7 @@ void Incoming::data(const unsigned char *part, std::size_t bytes) {
 }
 
 void Incoming::end_data() {
+    if (partial_) return end_eager();
     Fetch &fetch = *current_;
     fetch.arrived += part_; // unless it went through data()
     Receive *complete = fetch.arrived == fetch.wanted ? fetch.receive : nullptr;
@@ -221,7 +288,7 @@ void Incoming::end_data() {
 }
 
 bool Incoming::is_needed() const {
-    return !fetches_.empty();
+    return !fetches_.empty() || partial_;
 }
 
 std::pair<ProcessIndex, ProcessIndex> Incoming::ends() const {

@@ -23,13 +23,13 @@ constexpr Count packed_at_once = 256 << 10;
 constexpr int most_attempts = 16;
 
 std::uint64_t eager_limit() {
-    return std::min<std::uint64_t>(node.settings.eager_limit.value_or(wire::largest_eager), wire::largest_eager);
+    return std::min<std::uint64_t>(node.settings.eager_limit.value_or(wire::usual_eager), wire::usual_eager);
 }
 
 /// Providers, too, send up to 16 KiB at once and announce what is longer: what is eager is to be so with what goes
 /// before.
 std::uint64_t fabric_eager_limit() {
-    return std::min<std::uint64_t>(eager_limit(), wire::largest_eager - FabricChannel::head_bytes);
+    return std::min<std::uint64_t>(eager_limit(), wire::usual_eager - FabricChannel::head_bytes);
 }
 
 wire::FrameHeader header_of(const Send &send, wire::FrameKind kind, std::uint64_t id) {
@@ -152,35 +152,56 @@ void Outgoing::try_again(int reason) {
 void Outgoing::start(Send &send) {
     has_started_ = true;
     auto bytes = static_cast<std::uint64_t>(send.bytes);
-    bool is_eager = send.mode != SendMode::synchronous && bytes <= (fabric_ ? fabric_eager_limit() : eager_limit()) &&
-                    unreceived_ + wire::eager_cost(bytes) <= wire::eager_credit;
+    const bool is_eager = send.mode != SendMode::synchronous && bytes <= longest_eager() &&
+                          unreceived_ + wire::eager_cost(bytes) <= wire::eager_credit;
     if (!is_eager) {
         send.tcp_number = ++last_id_;
         announced_[send.tcp_number] = &send;
         say(header_of(send, wire::FrameKind::request, send.tcp_number));
     } else {
-        unreceived_ += wire::eager_cost(bytes);
-        const char *payload = send.contiguous;
-        if (!payload) {
-            packed_eager_.resize(bytes);
-            pack(send.buffer, 0, send.bytes, packed_eager_.data());
-            payload = packed_eager_.data();
-        }
-        say(header_of(send, wire::FrameKind::eager, 0), payload);
-        if (is_relayed_)
-            untaken_.push_back(&send);
-        else
-            sent(send);
+        send_eagerly(send, bytes);
     }
     flush();
 }
 
+/// A user who has set the limit wants that one.
+std::uint64_t Outgoing::longest_eager() const {
+    if (fabric_) return fabric_eager_limit();
+    return node.settings.eager_limit ? eager_limit() : std::max(eager_limit(), welcome_);
+}
+
+void Outgoing::send_eagerly(Send &send, std::uint64_t bytes) {
+    unreceived_ += wire::eager_cost(bytes);
+    const wire::FrameHeader header = header_of(send, wire::FrameKind::eager, 0);
+    if (wire::comes_in_parts(header) && send.contiguous && say_in_place(header, send.contiguous)) {
+        in_place_ = &send;
+        return;
+    }
+    const char *payload = send.contiguous;
+    if (!payload) {
+        packed_eager_.resize(bytes);
+        pack(send.buffer, 0, send.bytes, packed_eager_.data());
+        payload = packed_eager_.data();
+    }
+    say(header, payload);
+    if (is_relayed_)
+        untaken_.push_back(&send);
+    else
+        sent(send);
+}
+
 /// The relay has all that was to be written.
 void Outgoing::all_written() {
+    if (in_place_ != nullptr) sent(*std::exchange(in_place_, nullptr)); // nobody is there to read it
     for (Send *send : std::exchange(untaken_, {})) sent(*send);
 }
 
 void Outgoing::cancel(const Send &send) {
+    if (in_place_ == &send) { // it has gone, and its completion must not wait for the receiver
+        keep_payload();
+        sent(*std::exchange(in_place_, nullptr));
+        return;
+    }
     if (!announced_.contains(send.tcp_number)) return; // it is being received
     say({.kind = wire::FrameKind::cancel, .id = send.tcp_number});
     flush();
@@ -220,6 +241,10 @@ bool Outgoing::take_frame(const wire::FrameHeader &header, unsigned char *) {
     if (header.kind == wire::FrameKind::credit) {
         if (header.bytes > unreceived_) return false;
         unreceived_ -= header.bytes;
+        return true;
+    }
+    if (header.kind == wire::FrameKind::limit) {
+        welcome_ = header.bytes;
         return true;
     }
     if (header.kind == wire::FrameKind::pull) return pulled(header);
@@ -355,6 +380,7 @@ bool Outgoing::next_payload() {
 
 /// Messages take turns, so that a long one does not hold up all others.
 void Outgoing::payload_written() {
+    if (in_place_ != nullptr) return sent(*std::exchange(in_place_, nullptr));
     Stream stream = streams_.front();
     streams_.pop_front();
     stream.written += piece_;

@@ -18,6 +18,7 @@
 ///     pull      message `id` has been matched, and its first `bytes` bytes may be sent. If `tag` is 1, no more are
 ///               wanted; if it is 0, further pulls say how far the sender may go on (grants.h)
 ///     credit    eager messages that took `bytes` bytes of the sender's credit have been received
+///     limit     eager messages of up to `bytes` bytes are welcome from now on (grants.h)
 ///     cancelled message `id` will not be received
 ///
 /// Both send, last of all:
@@ -44,8 +45,8 @@
 
 namespace volley::wire {
 
-/// "VOLTCP", version 6: what a handshake is for (HandshakeEnds).
-inline constexpr std::uint64_t protocol = 0x0650'4354'4c4f'5600;
+/// "VOLTCP", version 7: what a handshake is for (HandshakeEnds).
+inline constexpr std::uint64_t protocol = 0x0750'4354'4c4f'5600;
 
 enum class FrameKind : std::uint32_t {
     eager = 1,
@@ -60,6 +61,7 @@ enum class FrameKind : std::uint32_t {
     fabric = 10,
     taken = 11,
     withdrawn = 12,
+    limit = 13,
 };
 
 struct FrameHeader {
@@ -84,8 +86,10 @@ struct FabricIntroduction {
 
 static_assert(sizeof(FabricIntroduction) == 304);
 
-/// The longest message that is sent eagerly, and the longest payload of a data frame.
-inline constexpr std::uint64_t largest_eager = 16384;
+/// The longest message that is sent eagerly, if the receiver has said nothing, and if it is alone with this sender.
+inline constexpr std::uint64_t usual_eager = 16384;
+inline constexpr std::uint64_t largest_eager = 65536;
+/// The longest payload of a data frame.
 inline constexpr std::uint64_t largest_data = 1 << 20;
 
 /// How much a sender may have sent eagerly to one receiver before the receiver has received it: payloads and headers.
@@ -112,6 +116,8 @@ inline constexpr bool is_sensible(const FrameHeader &header) {
                (header.tag == 1 || (header.tag == 0 && header.bytes > 0));
     case FrameKind::data:
         return header.id != 0 && header.bytes > 0 && header.bytes <= largest_data;
+    case FrameKind::limit:
+        return header.bytes <= largest_eager;
     case FrameKind::credit:
         return header.bytes > 0 && header.bytes <= eager_credit;
     case FrameKind::cancel:
@@ -127,6 +133,11 @@ inline constexpr bool is_sensible(const FrameHeader &header) {
         return true;
     }
     return false;
+}
+
+/// Whether the payload is handled as it comes. That of others has to be there as a whole.
+inline constexpr bool comes_in_parts(const FrameHeader &header) {
+    return header.kind == FrameKind::data || (header.kind == FrameKind::eager && header.bytes > usual_eager);
 }
 
 /// What follows the header at once.

@@ -273,7 +273,7 @@ class FalseSender final : public Peer {
         if (header.kind == wire::FrameKind::pull) granted_.push_back({header.id, header.bytes});
     }
     wire::FrameHeader draw() override {
-        wire::FrameHeader header{.kind = static_cast<wire::FrameKind>(random_.one_in(100) ? random_.below(13) : 1),
+        wire::FrameHeader header{.kind = static_cast<wire::FrameKind>(random_.one_in(100) ? random_.below(14) : 1),
                                  .context =
                                      random_.one_in(20) ? static_cast<std::uint32_t>(random_.below(5000)) : context(),
                                  .source = random_.one_in(40) ? static_cast<std::int32_t>(random_.size(ranks)) : rank_,
@@ -396,7 +396,7 @@ class FalseReceiver final : public Peer {
         default:
             break;
         }
-        header.kind = random_.one_in(200) ? static_cast<wire::FrameKind>(random_.below(13)) : wire::FrameKind::pull;
+        header.kind = random_.one_in(200) ? static_cast<wire::FrameKind>(random_.below(14)) : wire::FrameKind::pull;
         header.id = random_.size(5);
         header.tag = static_cast<std::int32_t>(random_.below(random_.one_in(30) ? 3 : 2));
         if (random_.one_in(100)) {

@@ -123,16 +123,28 @@ bool has_network_addresses(const fi_info &info) {
     return info.addr_format == FI_SOCKADDR || info.addr_format == FI_SOCKADDR_IN || info.addr_format == FI_SOCKADDR_IN6;
 }
 
-/// The provider for TCP makes listening sockets of its own. What the user has set stays.
-void allow_ports(const PortRange &range) {
-    if (range.is_any()) return;
-    setenv("FI_TCP_PORT_LOW_RANGE", std::to_string(range.first).c_str(), 0);
-    setenv("FI_TCP_PORT_HIGH_RANGE", std::to_string(range.last).c_str(), 0);
+/// The provider for TCP listens at a port of its own. In a range it takes one by chance, and fails if another process
+/// has that one. So it is given one that is free: of this rank's part of the range, where others do not look first.
+void allow_port(const std::string &own, const PortRange &range) {
+    const auto address = parse_address(own);
+    if (range.is_any() || !address || std::getenv("FI_TCP_PORT_LOW_RANGE") != nullptr) return;
+    const std::uint32_t count = range.last - range.first + 1U, ranks = node.arena->ranks_here;
+    const std::uint32_t part = std::max(count / ranks, 1U);
+    const std::uint32_t first = range.first + static_cast<std::uint32_t>(node.rank) % ranks * part % count;
+    std::uint16_t port = 0;
+    try {
+        const PortRange own_part{static_cast<std::uint16_t>(first), static_cast<std::uint16_t>(first + part - 1)};
+        listen_at(*address, own_part, port);
+    } catch (const Error &) {
+        listen_at(*address, range, port);
+    }
+    setenv("FI_TCP_PORT_LOW_RANGE", std::to_string(port).c_str(), 0);
+    setenv("FI_TCP_PORT_HIGH_RANGE", std::to_string(port).c_str(), 0);
 }
 
 /// A provider to use. One that has addresses of the internet's kind is to use the network between the hosts.
 Info choose(const std::string &own) {
-    allow_ports(node.settings.port_range);
+    allow_port(own, node.settings.port_range);
     const Info wanted = hints();
     const Info found = ask(*wanted, nullptr);
     const fi_info *best = best_of(found.get());

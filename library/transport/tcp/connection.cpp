@@ -253,6 +253,7 @@ void Connection::lost(const std::string &reason) {
     if (has_failed()) broken(reason);
     why_lost_ = reason;
     close();
+    all_written();
 }
 
 void Connection::close() {
@@ -261,7 +262,6 @@ void Connection::close() {
     if (socket_) descriptors.remove(socket_.get()); // closing is not enough if a child of fork has it, too
     socket_.reset();
     writer_ = {};
-    all_written();
 }
 
 /// Something depends on the connection, which has ended.

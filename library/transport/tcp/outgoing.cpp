@@ -215,8 +215,9 @@ void Outgoing::tell_departed(std::uint32_t context, int members) {
 void Outgoing::abandon() {
     if (handshake_) descriptors.remove(handshake_->descriptor());
     handshake_.reset();
-    close();
     std::vector<Send *> ended = std::exchange(untaken_, {});
+    if (in_place_ != nullptr) ended.push_back(std::exchange(in_place_, nullptr));
+    close();
     for (const auto &[id, send] : std::exchange(announced_, {})) ended.push_back(send);
     for (const Stream &stream : std::exchange(streams_, {})) ended.push_back(stream.send);
     for (const auto &[id, stream] : std::exchange(halted_, {})) ended.push_back(stream.send);

@@ -148,10 +148,11 @@ void RemoteAccess::retire_sent() {
 }
 
 void RemoteAccess::wait_for_room() {
-    engine.wait_until([&] {
+    const auto has_room = [&] {
         retire_sent();
         return sent_.size() < most_sent && expected_ < most_expected;
-    });
+    };
+    if (!wait_for_ranks(window_, has_room)) give_up(window_);
 }
 
 /// The header of requests for some data of a target, which has been told their plan.
@@ -266,7 +267,7 @@ void RemoteAccess::ask(int rank, RequestKind kind) {
 }
 
 void RemoteAccess::wait_for_answers(int rank) {
-    engine.wait_until([&] { return answers_ == 0; }, about_target(window_, rank));
+    if (!wait_for_ranks(window_, [&] { return answers_ == 0; }, about_target(window_, rank))) give_up(window_);
 }
 
 void RemoteAccess::flush(int rank) {

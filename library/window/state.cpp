@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "window/state.h"
 
+#include "core/failures.h"
 #include "transport/node.h"
 #include "window/remote.h"
 
@@ -8,6 +9,10 @@ namespace volley {
 
 WindowState::WindowState() = default;
 WindowState::~WindowState() = default;
+
+void give_up(Window &window) {
+    throw Interrupted(failures.code_of(window.communicator()));
+}
 
 WaitingFor about_target(Window &window, int rank) {
     return {.peer = rank,

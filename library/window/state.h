@@ -2,6 +2,7 @@
 /// What a rank knows of a window: where the memory of each rank is and how it gets there, and which epochs are open.
 #pragma once
 
+#include "core/communicator.h"
 #include "core/engine.h"
 #include "core/error.h"
 #include "core/window.h"
@@ -81,6 +82,15 @@ inline WindowState &state_of(Window &window) {
 
 /// What a wait for another rank's part in the synchronisation publishes.
 WaitingFor about_target(Window &window, int rank);
+/// Waits for what other ranks of the window do. False if that has not happened, and a rank of the window has failed: it
+/// may have been that one's part, or that of one that has given up.
+template <class Ready> bool wait_for_ranks(Window &window, Ready &&ready, const WaitingFor &about = {}) {
+    bool is_ready = false;
+    engine.wait_until([&] { return (is_ready = ready()) || window.communicator().fault != MPI_SUCCESS; }, about);
+    return is_ready;
+}
+/// After that: the call ends with the error.
+[[noreturn]] void give_up(Window &window);
 
 /// Wakes those that wait for a lock and may have it now, after it has changed.
 void wake_waiters(WindowState &state, int rank);

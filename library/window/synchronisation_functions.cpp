@@ -53,9 +53,11 @@ void acquire(Window &window, int rank, bool exclusive) {
         WindowEntry &entry = part.entry(window.communicator().rank());
         entry.waits.store(1, std::memory_order_relaxed);
         part.lock.waiting.fetch_add(1, std::memory_order_seq_cst);
-        engine.wait_until([&] { return part.lock.admits(ticket, exclusive); }, about_target(window, rank));
+        const bool is_admitted =
+            wait_for_ranks(window, [&] { return part.lock.admits(ticket, exclusive); }, about_target(window, rank));
         part.lock.waiting.fetch_sub(1, std::memory_order_relaxed);
         entry.waits.store(0, std::memory_order_relaxed);
+        if (!is_admitted) give_up(window); // those behind this ticket are not admitted, either, and give up
     }
     if (exclusive) return;
     part.lock.enter_shared(ticket);
@@ -187,9 +189,10 @@ int Win_start(Group &group, int assertion, Window &win) {
     if (int code = find_ranks(win, group, state.started)) return code;
     for (int rank : state.started) {
         WindowTarget &target = target_of(win, rank);
-        engine.wait_until(
-            [&] { return state.own->entry(rank).posted.load(std::memory_order_acquire) > target.posts_seen; },
-            about_target(win, rank));
+        const auto has_posted = [&] {
+            return state.own->entry(rank).posted.load(std::memory_order_acquire) > target.posts_seen;
+        };
+        if (!wait_for_ranks(win, has_posted, about_target(win, rank))) give_up(win);
         target.posts_seen++;
         target.open = true;
     }
@@ -214,7 +217,7 @@ int Win_wait(Window &win) {
     WindowState &state = state_of(win);
     if (!state.posts) return wrong_epoch(state, "MPI_Win_wait ends one of MPI_Win_post");
     for (int origin : state.exposed)
-        engine.wait_until([&] { return has_completed(win, origin); }, about_target(win, origin));
+        if (!wait_for_ranks(win, [&] { return has_completed(win, origin); }, about_target(win, origin))) give_up(win);
     end_exposure(win);
     return MPI_SUCCESS;
 }

@@ -133,6 +133,15 @@ def test_communicators_are_revoked_in_any_job(
     assert not outcome.stderr, outcome.stderr
 
 
+@pytest.mark.parametrize("how", WAYS, ids=lambda words: words[1])
+@pytest.mark.parametrize("case", ["lock", "wait", "start"])
+def test_windows_with_a_rank_that_fails(
+    case: str, how: tuple[str, ...], mpi_program: MpiProgram, mpirun: MpiRun
+) -> None:
+    """Whoever waits for its part gets an error."""
+    mpirun("--enable-recovery", *how, "-n", 3, mpi_program(HERE / "windows.cpp"), case)
+
+
 def test_the_example_of_the_page(tmp_path: Path, mpi_program: MpiProgram, mpirun: MpiRun) -> None:
     """docs/recovery.md: a program that goes back to its last checkpoint when a rank fails."""
     text = (ROOT / "docs" / "recovery.md").read_text(encoding="utf-8")

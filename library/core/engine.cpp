@@ -23,6 +23,12 @@ bool Engine::progress(Look look) {
     return moved;
 }
 
+/// As long as nobody else wants the core, a yield would only be a slow look (CoreWatch).
+void Engine::give_way() {
+    constexpr std::uint32_t polls_before_yield = 16;
+    if (++polls_ % polls_before_yield == 0 || !core_watch.is_free()) core_watch.yield();
+}
+
 bool Engine::attend_to_failures() {
     return failures.attend();
 }

@@ -70,10 +70,17 @@ class Engine {
         return moved;
     }
 
-    /// Checks `ready()`, makes one round of progress and checks again: for calls that do not wait.
+    /// One round of progress for a call that does not wait. If there are more ranks than cores, one that asks again and
+    /// again keeps those from running that it asks for: in vain, it gives way.
+    void look() {
+        if (!progress() && node.wait_policy.spin_until_ns == 0) [[unlikely]]
+            give_way();
+    }
+
+    /// Checks `ready()`, looks, and checks again.
     template <class Ready> bool poll(Ready &&ready) {
         if (ready()) return true;
-        progress();
+        look();
         return ready();
     }
 
@@ -135,12 +142,14 @@ class Engine {
         if (published) end_wait();
     }
     static bool attend_to_failures();
+    void give_way();
     void publish_wait(const WaitingFor &about);
     void publish_wait(const WaitingForOne &about);
     void end_wait();
 
     ProgressHook *first_ = nullptr;
     std::uint64_t long_waits_ = 0;
+    std::uint32_t polls_ = 0; ///< in vain
 };
 
 extern Engine engine;

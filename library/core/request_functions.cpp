@@ -206,7 +206,7 @@ int Test(MPI_Request *request, int *flag, MPI_Status *status) {
         return MPI_SUCCESS;
     }
     if (!tested->is_complete()) {
-        engine.progress();
+        engine.look();
         tested->attend();
     }
     *flag = tested->is_complete();
@@ -283,7 +283,7 @@ int Testsome(int incount, MPI_Request *array_of_requests, int *outcount, int *ar
         *outcount = MPI_UNDEFINED;
         return MPI_SUCCESS;
     }
-    if (requests.first_complete() == MPI_UNDEFINED) engine.progress();
+    if (requests.first_complete() == MPI_UNDEFINED) engine.look();
     if (requests.first_complete() == MPI_UNDEFINED && failures.any()) *outcount = 0;
     if (requests.first_complete() == MPI_UNDEFINED && requests.first_interrupted() != MPI_UNDEFINED)
         return requests.interruption_of_any();

@@ -73,6 +73,19 @@ void flush_all(Window &window) {
     if (state_of(window).remote != nullptr) state_of(window).remote->flush_all();
 }
 
+/// A program may poll memory by accesses and flushes alone: what it looks for may come by messages to this rank, or
+/// from a rank that wants its core. Where all goes by memory, a look now and then is enough.
+void look_around(const WindowState &state) {
+    constexpr std::uint32_t flushes_between = 256;
+    static std::atomic<std::uint32_t> flushes{0};
+    const std::uint32_t number = flushes.load(std::memory_order_relaxed) + 1;
+    flushes.store(number, std::memory_order_relaxed);
+    if (number % flushes_between == 0)
+        engine.look();
+    else if (state.remote != nullptr)
+        engine.progress();
+}
+
 /// Locks a target, or asks it for its lock: answers are waited for later.
 void lock_target(Window &window, int rank, Held wanted) {
     WindowTarget &target = target_of(window, rank);
@@ -258,6 +271,7 @@ int Win_unlock(int rank, Window &win) {
     unlock_target(win, rank);
     wait_for_answers(win, rank);
     state.locks--;
+    look_around(state);
     return MPI_SUCCESS;
 }
 
@@ -281,6 +295,7 @@ int Win_unlock_all(Window &win) {
     for (int rank = 0; rank < win.communicator().size(); rank++) unlock_target(win, rank);
     wait_for_answers(win, 0);
     state.locked_all = false;
+    look_around(state);
     return MPI_SUCCESS;
 }
 
@@ -288,6 +303,7 @@ int Win_flush(int rank, Window &win) {
     if (rank == MPI_PROC_NULL) return MPI_SUCCESS;
     if (int code = check_flush(win, rank)) return code;
     flush(win, rank);
+    look_around(state_of(win));
     return MPI_SUCCESS;
 }
 
@@ -299,6 +315,7 @@ int Win_flush_local(int rank, Window &win) {
 int Win_flush_all(Window &win) {
     if (int code = check_flush_all(state_of(win))) return code;
     flush_all(win);
+    look_around(state_of(win));
     return MPI_SUCCESS;
 }
 

@@ -45,6 +45,13 @@ def test_many_requests_to_another_node_are_served_at_once(mpi_program: MpiProgra
     mpirun("-genv", "VOLLEY_NODES", "2,1", "-n", 3, mpi_program(PROGRAMS / "flood.cpp"), seconds=60)
 
 
+@pytest.mark.parametrize("where", [(), ("-genv", "VOLLEY_NODES", "2,2"), ("--progress-thread",)], ids=" ".join)
+def test_ranks_that_poll_serve_others_and_let_them_run(
+    where: tuple[str, ...], mpi_program: MpiProgram, mpirun: MpiRun
+) -> None:
+    mpirun(*where, "-n", 4, mpi_program(PROGRAMS / "polling.cpp"), seconds=60)
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_windows_leave_nothing(mode: str, mpi_program: MpiProgram, mpirun: MpiRun) -> None:
     mpirun("--ranks", mode, "-n", 2, mpi_program(PROGRAMS / "memory.cpp"), 10_000 if LONG else 500)

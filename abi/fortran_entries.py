@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fortran_bindings import Argument, Binding
-from tables import Function
+from tables import TEXT_LENGTHS, Function
 
 LICENSE = "// SPDX-License-Identifier: BSD-3-Clause\n// Generated from the tables in abi/ by abi/generate_fortran.py.\n"
 
@@ -50,20 +50,6 @@ CALLERS: Mapping[str, str] = {
         f"MPI_{name}_create_errhandler": f"call_errhandler_by({{errhandler}}, call_errhandler<{handle}>)"
         for name, handle in (("Comm", "MPI_Comm"), ("Session", "MPI_Session"), ("Win", "MPI_Win"), ("File", "MPI_File"))
     },
-}
-
-# The room that the library needs for texts.
-ROOM: Mapping[tuple[str, str], str] = {
-    ("MPI_Get_library_version", "version"): "MPI_MAX_LIBRARY_VERSION_STRING",
-    ("MPI_Get_processor_name", "name"): "MPI_MAX_PROCESSOR_NAME",
-    ("MPI_Comm_get_name", "comm_name"): "MPI_MAX_OBJECT_NAME",
-    ("MPI_Type_get_name", "type_name"): "MPI_MAX_OBJECT_NAME",
-    ("MPI_Win_get_name", "win_name"): "MPI_MAX_OBJECT_NAME",
-    ("MPI_Info_get_nthkey", "key"): "MPI_MAX_INFO_KEY",
-    ("MPI_Open_port", "port_name"): "MPI_MAX_PORT_NAME",
-    ("MPI_Lookup_name", "port_name"): "MPI_MAX_PORT_NAME",
-    ("MPI_Error_string", "string"): "MPI_MAX_ERROR_STRING",
-    ("MPI_File_get_view", "datarep"): "MPI_MAX_DATAREP_STRING",
 }
 
 # How long arrays are that need converting, where that is not the function's first count.
@@ -288,7 +274,7 @@ class Entry:
             kind = "TrimmedTextIn" if self.binding.function.group == "info" else "TextIn"
             self._converted(argument, text, kind, *length)
         else:
-            room = ROOM[self.binding.name, name]
+            room = TEXT_LENGTHS[self.binding.name, name]
             self._converted(argument, text, f"TextOut<{room}>", *length)
 
     def _add_words(self, argument: Argument, text: Text) -> None:

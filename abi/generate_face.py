@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tables import Constant, Function, Parameter, Section, Tables, declare, load
+from tables import TEXT_LENGTHS, Constant, Function, Parameter, Section, Tables, declare, load
 
 FOLDER = Path(__file__).resolve().parent / "faces"
 LICENSE = "// SPDX-License-Identifier: BSD-3-Clause\n// Generated from the tables in abi/ by abi/generate_face.py.\n"
@@ -89,17 +89,10 @@ CONVERTED: Mapping[str, str] = {
 # Ranks that may also be MPI_PROC_NULL, where the table only says that they are ranks.
 MAY_BE_NULL = frozenset({("MPI_Group_translate_ranks", "ranks1"), ("MPI_Group_translate_ranks", "ranks2")})
 
+# Texts that faces make themselves, at the interface's length.
+OWN_TEXTS = frozenset({("MPI_Get_library_version", "version"), ("MPI_Error_string", "string")})
 # Texts that the library may make longer than the interface allows, by the length's constant.
-STRINGS: Mapping[tuple[str, str], str] = {
-    ("MPI_Get_processor_name", "name"): "MPI_MAX_PROCESSOR_NAME",
-    ("MPI_Comm_get_name", "comm_name"): "MPI_MAX_OBJECT_NAME",
-    ("MPI_Type_get_name", "type_name"): "MPI_MAX_OBJECT_NAME",
-    ("MPI_Win_get_name", "win_name"): "MPI_MAX_OBJECT_NAME",
-    ("MPI_Info_get_nthkey", "key"): "MPI_MAX_INFO_KEY",
-    ("MPI_Open_port", "port_name"): "MPI_MAX_PORT_NAME",
-    ("MPI_Lookup_name", "port_name"): "MPI_MAX_PORT_NAME",
-    ("MPI_File_get_view", "datarep"): "MPI_MAX_DATAREP_STRING",
-}
+STRINGS: Mapping[tuple[str, str], str] = {place: room for place, room in TEXT_LENGTHS.items() if place not in OWN_TEXTS}
 
 # How long arrays are that need converting, where that is not the function's first count.
 LENGTHS: Mapping[tuple[str, str], str] = {

@@ -19,6 +19,20 @@ FOLDER = Path(__file__).resolve().parent
 DIRECTIONS = frozenset({"in", "out", "inout"})
 BASES = frozenset({10, 16})
 
+TEXT_LENGTHS: Mapping[tuple[str, str], str] = {
+    ("MPI_Get_library_version", "version"): "MPI_MAX_LIBRARY_VERSION_STRING",
+    ("MPI_Get_processor_name", "name"): "MPI_MAX_PROCESSOR_NAME",
+    ("MPI_Comm_get_name", "comm_name"): "MPI_MAX_OBJECT_NAME",
+    ("MPI_Type_get_name", "type_name"): "MPI_MAX_OBJECT_NAME",
+    ("MPI_Win_get_name", "win_name"): "MPI_MAX_OBJECT_NAME",
+    ("MPI_Info_get_nthkey", "key"): "MPI_MAX_INFO_KEY",
+    ("MPI_Open_port", "port_name"): "MPI_MAX_PORT_NAME",
+    ("MPI_Lookup_name", "port_name"): "MPI_MAX_PORT_NAME",
+    ("MPI_Error_string", "string"): "MPI_MAX_ERROR_STRING",
+    ("MPI_File_get_view", "datarep"): "MPI_MAX_DATAREP_STRING",
+}
+"""The room that the library needs for a text: (function, parameter) → the constant that says so."""
+
 
 class TableError(ValueError):
     """A table says something that cannot be right."""

@@ -2,9 +2,13 @@
 /// Intercommunicators: making them of two groups, and one communicator of both (MPI 5.0, section 7.6).
 #include "communicator/intercommunicator.h"
 
+#include "boot/addresses.h"
+#include "boot/proof/key_exchange.h"
+#include "boot/sockets.h"
 #include "collective/area.h"
 #include "collective/internal.h"
 #include "communicator/bootstrap_messages.h"
+#include "communicator/introduction.h"
 #include "communicator/new_communicator.h"
 #include "core/contexts.h"
 #include "core/errhandler.h"
@@ -13,6 +17,8 @@
 #include "core/hints.h"
 
 #include <algorithm>
+#include <cstring>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -52,8 +58,8 @@ bool comes_first(const Group &group, const Group &other) {
 
 /// What a leader learns from the other group's leader: the allocated contexts, and the names of the remote group.
 struct LeaderExchange {
-    AllocatedContext allocated;
-    Words remote;
+    AllocatedContext allocated = {};
+    Words remote = {};
 
     Words words() const {
         Words all = to_words(allocated);
@@ -79,12 +85,16 @@ int check_remote(const Group &local, const std::vector<ProcessIndex> &members) {
     return MPI_SUCCESS;
 }
 
-/// Called in both leaders: the one whose name comes first draws the contexts, once it knows the size of both groups.
-int exchange_as_leader(const Group &local, ProcessIndex remote_leader, const BootstrapChannel &channel,
-                       LeaderExchange &exchanged) {
+int exchange_names(const Group &local, ProcessIndex remote_leader, const BootstrapChannel &channel,
+                   LeaderExchange &exchanged) {
     Words names;
     add_names(local, names);
-    if (int code = channel.exchange(remote_leader, names, exchanged.remote); code != MPI_SUCCESS) return code;
+    return channel.exchange(remote_leader, names, exchanged.remote);
+}
+
+/// Called in both leaders: the one whose name comes first draws the contexts, once it knows the size of both groups.
+int draw_as_leader(const Group &local, ProcessIndex remote_leader, const BootstrapChannel &channel,
+                   LeaderExchange &exchanged) {
     if (processes[node.rank].name < processes[remote_leader].name) {
         // What is drawn for processes that are unknown, or in both groups, is given back again.
         std::vector<ProcessIndex> members = processes_named(exchanged.remote);
@@ -134,9 +144,15 @@ int make_intercommunicator(Group &local, const LeaderExchange &exchanged, Commun
     return settle_or_release(made, exchanged.allocated);
 }
 
-/// What the leader of MPI_Intercomm_create does before it tells its group.
-int meet_through(Communicator &local_comm, MPI_Comm peer_handle, int remote_leader, int tag,
-                 LeaderExchange &exchanged) {
+/// The leaders of two groups, with what they talk by.
+struct Leaders {
+    ProcessIndex other;
+    BootstrapChannel channel;
+};
+
+/// What the leader of MPI_Intercomm_create does first.
+int find_leaders(const Communicator &local_comm, MPI_Comm peer_handle, int remote_leader, int tag,
+                 std::optional<Leaders> &leaders) {
     Communicator *peer = Communicator::from_handle(peer_handle);
     if (!peer || peer->freed)
         return fail(MPI_ERR_COMM, "peer_comm is %s, but must be a communicator at the local leader",
@@ -148,7 +164,94 @@ int meet_through(Communicator &local_comm, MPI_Comm peer_handle, int remote_lead
     if (local_comm.local().member(other) != MPI_UNDEFINED)
         return fail(MPI_ERR_RANK, "remote_leader is %d, a process of local_comm: it must be one of the other group",
                     remote_leader);
-    return exchange_as_leader(local_comm.local(), other, {*peer, "intercomm " + std::to_string(tag)}, exchanged);
+    leaders.emplace(other, BootstrapChannel(*peer, "intercomm " + std::to_string(tag)));
+    return MPI_SUCCESS;
+}
+
+bool are_of_several_jobs(const Group &local, const Words &remote) {
+    const std::uint64_t job = processes[local.process(0)].name.job;
+    const auto is_other = [&](ProcessIndex process) { return processes[process].name.job != job; };
+    if (std::ranges::any_of(local.processes(), is_other)) return true;
+    for (std::size_t word = 0; word + name_words <= remote.size(); word += name_words)
+        if (join(remote[word], remote[word + 1]) != job) return true;
+    return false;
+}
+
+/// An address by which processes of other jobs are reached: if possible one that other hosts reach as well.
+NetworkAddress address_near_others() {
+    NetworkAddress near = loopback_address();
+    for (ProcessIndex process = processes.ranks(); process < processes.size(); process++) {
+        const NetworkAddress &address = processes.contact(process).address;
+        if (address.family != 0 && own_address_beside(address)) near = address;
+    }
+    return near;
+}
+
+template <class Data> Words words_of(const Data *data, std::size_t bytes) {
+    Words words((bytes + sizeof words[0] - 1) / sizeof words[0]);
+    if (bytes > 0) std::memcpy(words.data(), data, bytes);
+    return words;
+}
+
+/// Leaders tell each other how their groups are reached, and agree on a secret.
+int exchange_descriptions(const Leaders &leaders, const Descriptions &own, Descriptions &others, Secret &secret) {
+    const KeyExchange keys;
+    Words key, described;
+    const Descriptions told = can_be_reached(own) ? own : Descriptions{};
+    if (int code = leaders.channel.exchange(leaders.other, words_of(keys.public_key().data(), sizeof(PublicKey)), key))
+        return code;
+    if (int code = leaders.channel.exchange(leaders.other,
+                                            words_of(told.data(), static_cast<std::size_t>(bytes_of(told))), described))
+        return code;
+    if (told.empty() || described.empty())
+        return fail(MPI_ERR_OTHER, "the groups cannot be connected: a process has no room for a socket");
+    PublicKey other_key;
+    others.resize(described.size() * sizeof described[0] / sizeof others[0]);
+    std::memcpy(static_cast<void *>(others.data()), described.data(), static_cast<std::size_t>(bytes_of(others)));
+    if (key.size() * sizeof key[0] != sizeof other_key) return fail(MPI_ERR_OTHER, "the other leader's key is none");
+    std::memcpy(other_key.data(), key.data(), sizeof other_key);
+    const bool accepts = processes[node.rank].name < processes[leaders.other].name;
+    if (!keys.agree(other_key, accepts, secret)) return fail(MPI_ERR_OTHER, "the other leader's key is none");
+    return MPI_SUCCESS;
+}
+
+/// Collective over `comm`: its members and those of the other leader's group get to know each other, since connections
+/// between jobs are for all that these are connected to (MPI 5.0, section 11.10.4). `known` keeps them known.
+int introduce_groups(Communicator &comm, int leader, const std::optional<Leaders> &leaders, Group *&known) {
+    struct {
+        NetworkAddress near;
+        std::int64_t others = 0;
+        Secret secret = {};
+    } told{.near = leaders ? address_near_others() : NetworkAddress{}};
+    if (int code = broadcast(&told.near, sizeof told.near, leader, comm); code != MPI_SUCCESS) return code;
+    Descriptions own, others;
+    if (int code = describe_group(comm, told.near, own); code != MPI_SUCCESS) return code;
+    int code = leaders ? exchange_descriptions(*leaders, own, others, told.secret) : MPI_SUCCESS;
+    if (code = share_code(code, leader, comm); code != MPI_SUCCESS) return code;
+    told.others = static_cast<std::int64_t>(others.size());
+    if (code = broadcast(&told, sizeof told, leader, comm); code != MPI_SUCCESS) return code;
+    others.resize(static_cast<std::size_t>(told.others));
+    if (code = broadcast(others.data(), bytes_of(others), leader, comm); code != MPI_SUCCESS) return code;
+    known = introduce(others, told.secret);
+    if (code = barrier(comm); code != MPI_SUCCESS) return code;
+    Words ready;
+    return leaders ? leaders->channel.exchange(leaders->other, {}, ready) : MPI_SUCCESS;
+}
+
+/// What the leader of MPI_Intercomm_create tells its group first.
+enum class Opening : std::uint32_t { failure, contexts, introduction };
+
+/// Collective over `comm`: all get what the leader has learnt.
+int take_from_leader(Communicator &comm, int leader, LeaderExchange &exchanged) {
+    Words words = comm.rank() == leader ? exchanged.words() : Words{};
+    auto length = static_cast<std::int64_t>(words.size());
+    if (int code = broadcast(&length, sizeof length, leader, comm); code != MPI_SUCCESS) return code;
+    words.resize(static_cast<std::size_t>(length));
+    if (int code = broadcast(words.data(), length * static_cast<Count>(sizeof words[0]), leader, comm);
+        code != MPI_SUCCESS)
+        return code;
+    exchanged = LeaderExchange::of(words);
+    return MPI_SUCCESS;
 }
 
 } // namespace
@@ -236,26 +339,38 @@ int Intercomm_create(Communicator &local_comm, int local_leader, MPI_Comm peer_c
     if (local_leader < 0 || local_leader >= local_comm.size())
         return fail(MPI_ERR_RANK, "local_leader is %d, but the ranks in local_comm are 0 to %d", local_leader,
                     local_comm.size() - 1);
-    bool leads = local_comm.rank() == local_leader;
+    const bool leads = local_comm.rank() == local_leader;
     LeaderExchange exchanged;
-    int leader_code = leads ? meet_through(local_comm, peer_comm, remote_leader, tag, exchanged) : MPI_SUCCESS;
-    // The rest of the group waits for the leader in any case: a length of 0 says that the leader has failed.
-    Words words = leads && leader_code == MPI_SUCCESS ? exchanged.words() : Words{};
-    auto length = static_cast<std::int64_t>(words.size());
-    if (int code = broadcast(&length, sizeof length, local_leader, local_comm); code != MPI_SUCCESS) return code;
-    if (leader_code != MPI_SUCCESS) return leader_code;
-    if (length == 0)
-        return fail(MPI_ERR_OTHER, "the local leader, rank %d of local_comm, could not reach the other group",
+    std::optional<Leaders> leaders;
+    int code = MPI_SUCCESS;
+    if (leads) code = find_leaders(local_comm, peer_comm, remote_leader, tag, leaders);
+    if (leaders) code = exchange_names(local_comm.local(), leaders->other, leaders->channel, exchanged);
+    // The rest of the group waits for the leader in any case. If some may not know each other, they are introduced
+    // first.
+    Opening opening = leads && code == MPI_SUCCESS && are_of_several_jobs(local_comm.local(), exchanged.remote)
+                          ? Opening::introduction
+                          : Opening::contexts;
+    if (leads && code == MPI_SUCCESS && opening == Opening::contexts)
+        code = draw_as_leader(local_comm.local(), leaders->other, leaders->channel, exchanged);
+    if (leads && code != MPI_SUCCESS) opening = Opening::failure;
+    Group *known = nullptr;
+    if (int failure = broadcast(&opening, sizeof opening, local_leader, local_comm); failure != MPI_SUCCESS)
+        return failure;
+    if (opening == Opening::introduction) {
+        code = introduce_groups(local_comm, local_leader, leaders, known);
+        if (leads && code == MPI_SUCCESS)
+            code = draw_as_leader(local_comm.local(), leaders->other, leaders->channel, exchanged);
+        code = share_code(code, local_leader, local_comm);
+    }
+    if (opening == Opening::failure && !leads)
+        code = fail(MPI_ERR_OTHER, "the local leader, rank %d of local_comm, could not reach the other group",
                     local_leader);
-    words.resize(static_cast<std::size_t>(length));
-    if (int code = broadcast(words.data(), length * static_cast<Count>(sizeof words[0]), local_leader, local_comm);
-        code != MPI_SUCCESS)
-        return code;
+    if (code == MPI_SUCCESS) code = take_from_leader(local_comm, local_leader, exchanged);
     Communicator *made = nullptr;
-    if (int code = make_intercommunicator(local_comm.local(), LeaderExchange::of(words), made); code != MPI_SUCCESS)
-        return code;
-    *newintercomm = hand_out(local_comm, made);
-    return MPI_SUCCESS;
+    if (code == MPI_SUCCESS) code = make_intercommunicator(local_comm.local(), exchanged, made);
+    if (known != nullptr) Group::release(*known);
+    if (code == MPI_SUCCESS) *newintercomm = hand_out(local_comm, made);
+    return code;
 }
 
 int Intercomm_create_from_groups(Group &local_group, int local_leader, MPI_Group remote_group, int remote_leader,
@@ -278,7 +393,8 @@ int Intercomm_create_from_groups(Group &local_group, int local_leader, MPI_Group
         const ProcessIndex other = remote->process(remote_leader);
         if (int code = check_one_job({other}); code != MPI_SUCCESS) return code;
         const BootstrapChannel leaders(std::string("intercomm of groups ") + stringtag);
-        if (int code = exchange_as_leader(local_group, other, leaders, exchanged); code != MPI_SUCCESS) return code;
+        if (int code = exchange_names(local_group, other, leaders, exchanged); code != MPI_SUCCESS) return code;
+        if (int code = draw_as_leader(local_group, other, leaders, exchanged); code != MPI_SUCCESS) return code;
         words = exchanged.words();
     }
     const BootstrapChannel side(std::string("one side of an intercomm of groups ") + stringtag);

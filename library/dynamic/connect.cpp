@@ -9,28 +9,19 @@
 #include "collective/internal.h"
 #include "collective/selection.h"
 #include "communicator/context_allocation.h"
+#include "communicator/introduction.h"
 #include "core/contexts.h"
 #include "core/error.h"
-#include "core/messages.h"
 #include "dynamic/port.h"
+#include "transport/tcp/tcp.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <exception>
 #include <string>
 #include <utility>
 
 namespace volley {
 namespace {
-
-/// Plain data, sent as bytes.
-struct ProcessDescription {
-    ProcessName name;
-    NetworkAddress address;
-    std::int32_t node; ///< its number in that job
-    std::int32_t port; ///< 0: it can take no connections
-};
 
 /// All processes of an intercommunicator must take the same steps in a collective operation.
 struct Agreement {
@@ -59,34 +50,6 @@ struct Plan {
     Secret secret = {};
 };
 
-using Descriptions = std::vector<ProcessDescription>;
-
-Count bytes_of(const Descriptions &descriptions) {
-    return static_cast<Count>(descriptions.size() * sizeof descriptions[0]);
-}
-
-/// This process, as others reach it: at the address of its node or, if that has none, at the root's.
-ProcessDescription describe_own(const NetworkAddress &address_of_root) {
-    const bool is_published = node_records(node.arena)[node.number()].address.family != 0;
-    ProcessDescription own{.name = processes[node.rank].name,
-                           .address = is_published ? address_of(node.number()) : address_of_root,
-                           .node = node.number(),
-                           .port = 0};
-    try {
-        own.port = tcp.listen_for_others(own.address);
-    } catch (const Error &error) {
-        std::fprintf(stderr, "Volley: rank %d: %s\n", node.rank, error.what());
-    }
-    return own;
-}
-
-/// Those of a group of several jobs are described by the one that has been told of them.
-int describe_group(Communicator &comm, const NetworkAddress &address_of_root, Descriptions &descriptions) {
-    const ProcessDescription own = describe_own(address_of_root);
-    descriptions.resize(static_cast<std::size_t>(comm.size()));
-    return allgather(&own, sizeof own, descriptions.data(), comm);
-}
-
 int refuse(const char *reason) {
     return fail(MPI_ERR_PORT, "the processes cannot be connected: %s", reason);
 }
@@ -101,8 +64,7 @@ int exchange(Meeting &meeting, const Communicator &comm, const Descriptions &own
     Offer offer, answer;
     const KeyExchange keys;
     offer.key = keys.public_key();
-    const auto is_deaf = [](const ProcessDescription &member) { return member.port == 0; };
-    const bool is_able = std::ranges::none_of(own, is_deaf);
+    const bool is_able = can_be_reached(own);
     const auto say = [&] {
         offer.members = is_able ? comm.size() : 0;
         return link.write(&offer, sizeof offer) &&
@@ -142,18 +104,6 @@ int exchange(Meeting &meeting, const Communicator &comm, const Descriptions &own
     return plan.allocated.context == 0 || plan.allocated.local_context == 0 ? no_context() : MPI_SUCCESS;
 }
 
-/// Called in all members: from now on messages of those processes are taken, and some can be sent to them.
-Group *introduce(const Descriptions &others, const Secret &secret) {
-    std::vector<ProcessIndex> members;
-    for (const ProcessDescription &other : others)
-        members.push_back(processes.introduce(other.name, {.address = other.address,
-                                                           .port = static_cast<std::uint16_t>(other.port),
-                                                           .node = other.node,
-                                                           .secrets = {secret}}));
-    messages.make_room();
-    return Group::make(std::move(members));
-}
-
 /// Each root says that its group knows the other.
 int say_ready(Link &link) {
     char byte = 1;
@@ -161,20 +111,6 @@ int say_ready(Link &link) {
 }
 
 } // namespace
-
-int share_code(int code, int root, Communicator &comm) {
-    struct {
-        std::int32_t error_class = 0;
-        std::array<char, 512> sentence = {};
-    } shared;
-    if (comm.rank() == root) {
-        shared.error_class = class_of_any_code(code);
-        std::string(sentence_of(code)).copy(shared.sentence.data(), shared.sentence.size() - 1);
-    }
-    if (int failure = broadcast(&shared, sizeof shared, root, comm); failure != MPI_SUCCESS) return failure;
-    if (comm.rank() == root || shared.error_class == MPI_SUCCESS) return code;
-    return fail(shared.error_class, "%s", shared.sentence.data());
-}
 
 int check_root(int root, const Communicator &comm) {
     Arguments arguments;

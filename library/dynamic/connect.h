@@ -31,7 +31,4 @@ int connect_groups(Communicator &comm, int root, const std::function<int(Meeting
 /// An error code if `root` is no rank of `comm`.
 int check_root(int root, const Communicator &comm);
 
-/// Gives all members of `comm` the root's error code; returns it, or one of the same class with the root's sentence.
-int share_code(int code, int root, Communicator &comm);
-
 } // namespace volley

@@ -29,9 +29,9 @@ def pretend(prefix: Path, said: str) -> None:
 def test_the_prefix_can_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VOLLEY_PREFIX", str(tmp_path))
     pretend(tmp_path, "mpiexec (Volley) 9.8.7, MPI 5.0 standard ABI")
-    shared, process, tcp, daemon = resolve("volley")
+    shared, process, tcp, daemon, fabric = resolve("volley")
     assert len(type(shared).installed()) == 1
-    for system in (shared, process, tcp, daemon):
+    for system in (shared, process, tcp, daemon, fabric):
         system.prepare(lambda line: None)
         assert system.version == "9.8.7"
         assert system.compiler() == [str(tmp_path / "bin" / "mpicc")]
@@ -40,10 +40,14 @@ def test_the_prefix_can_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert argv[0] == str(tmp_path / "bin" / "mpiexec")
     assert argv[1:] == ("--ranks", "process", "--bind", "none", "-n", "4", "program", "argument")
     assert tcp.launch(Path("program"), [], 2).argv[1:3] == ("--transport", "tcp")
-    assert daemon.launch(Path("program"), [], 2).argv[1:3] == ("--transport", "daemon")
+    for system, name in ((daemon, "daemon"), (fabric, "fabric")):
+        assert system.launch(Path("program"), [], 2).argv[1:3] == ("--transport", name)
     place = Placement(hosts=("a", "b"), ranks_per_host=2, agent=Path("/agent"), interface="eth0")
     argv = tcp.launch(Path("program"), [], 4, place).argv
     assert argv[1:5] == ("--agent", "/agent", "--hosts", "a:2,b:2")
+    assert "--transport" not in argv
+    argv = daemon.launch(Path("program"), [], 4, place).argv
+    assert argv[argv.index("--transport") + 1] == "daemon"
 
 
 def test_another_mpi_in_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,6 +37,15 @@ def test_further_processes_are_started(
     assert (outcome.stdout, outcome.stderr) == ("good\n", "")
 
 
+@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode[1])
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_jobs_that_know_a_third_one_are_connected(
+    ranks: int, mode: tuple[str, str], mpi_program: MpiProgram, mpirun: MpiRun
+) -> None:
+    outcome = mpirun(*mode, "-n", ranks, mpi_program(HERE / "strangers.cpp"), check=False)
+    assert (outcome.returncode, outcome.stderr) == (0, ""), outcome
+
+
 def test_a_job_on_several_nodes_starts_others(mpi_program: MpiProgram, mpirun: MpiRun) -> None:
     outcome = mpirun("-genv", "VOLLEY_NODES", "1,2", "-n", 3, mpi_program(HERE / "spawn.cpp"), 2)
     assert (outcome.stdout, outcome.stderr) == ("good\n", "")

@@ -47,6 +47,12 @@ def test_ranks_of_several_hosts_compute_together(
     assert (outcome.returncode, outcome.stderr) == (0, ""), outcome
 
 
+def test_jobs_that_ranks_of_several_hosts_start_are_connected(mpi_program: MpiProgram, hosts_run: HostsRun) -> None:
+    """Children of rank 0 are on its host, and reach ranks of all others, and each other."""
+    outcome = hosts_run("-n", 5, mpi_program(LIBRARY / "dynamic/strangers.cpp"), check=False)
+    assert (outcome.returncode, outcome.stderr) == (0, ""), outcome
+
+
 def test_hosts_get_ranks_as_asked(mpi_program: MpiProgram, hosts_run: HostsRun, tmp_path: Path) -> None:
     program = mpi_program(FOLDER / "hello.cpp")
     outcome = hosts_run("-n", 5, program, check=False)

@@ -15,6 +15,10 @@ from volley.systems.traits import Traits
 VOLLEY_LOST = re.compile(r"^Volley: rank \d+: (\d+) waits? nobody ended in time\b.*lost wake-ups", re.MULTILINE)
 
 
+BY_NAME = ("daemon", "fabric")
+"""Transports that mpiexec is told also for several hosts, where TCP goes without saying."""
+
+
 class Volley(Flavour):
     """Our own launcher."""
 
@@ -22,8 +26,8 @@ class Volley(Flavour):
     said = ("(Volley)",)
     traits = Traits(
         colours=("#aa3377", "#e27fb5"),
-        dashes={"process": "dash", "daemon": "dot"},
-        sockets=frozenset({"tcp", "daemon"}),
+        dashes={"process": "dash", "daemon": "dot", "fabric": "dashdot"},
+        sockets=frozenset({"tcp", "daemon", "fabric"}),
         binding_advice="mpiexec --bind core",
     )
     transports: ClassVar[Mapping[str, str]] = {
@@ -31,8 +35,9 @@ class Volley(Flavour):
         "process": "each rank is a process: messages go through common memory, or are read from the other process",
         "tcp": "TCP through the loopback interface; over several hosts between them, and memory within each",
         "daemon": "every message through a process beside the ranks of each host, as LAM's lamd has it",
+        "fabric": "libfabric, by the provider that it likes best or FI_PROVIDER names",
     }
-    network_transports = ("tcp", "daemon")
+    network_transports = ("tcp", "daemon", "fabric")
 
     def arguments(self, way: Way) -> list[str]:
         """No binding, since the test programs pin themselves."""
@@ -40,7 +45,8 @@ class Volley(Flavour):
         where = self._kind(way.transport)
         if place is not None:
             network = ["--interface", place.interface] if place.interface else []
-            where = ["--agent", str(place.agent), "--hosts", place.with_slots(), *network]
+            carried = self._kind(way.transport) if way.transport in BY_NAME else []
+            where = ["--agent", str(place.agent), "--hosts", place.with_slots(), *network, *carried]
         return [*where, "--bind", "none", "-n", str(way.ranks)]
 
     def knobs(self, prefix: Path, transport: str, keep_loader: bool = False) -> dict[str, str]:
@@ -55,6 +61,6 @@ class Volley(Flavour):
         return {LOST_WAKE_UPS: float(lost)} if lost else {}
 
     def _kind(self, transport: str) -> list[str]:
-        if transport in ("tcp", "daemon"):
+        if transport == "tcp" or transport in BY_NAME:
             return ["--transport", transport]
         return ["--ranks", transport] if transport in self.transports else []

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "boot/recovery_request.h"
 
+#include "boot/abstract_name.h"
 #include "boot/error.h"
 
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
 namespace volley {
@@ -54,17 +53,6 @@ template <class HeadType> bool take(const std::string &text, std::size_t sets, s
     if (text.size() != sizeof head + sets * ((ranks + 63) / 64) * sizeof(std::uint64_t)) return false;
     std::memcpy(&head, text.data(), sizeof head);
     return true;
-}
-
-/// The kernel's names for sockets that are bound to nothing are five hexadecimal digits, behind a zero.
-constexpr std::size_t digits = 5;
-
-sockaddr_un address_of(std::uint32_t number, socklen_t &bytes) {
-    sockaddr_un address = {};
-    address.sun_family = AF_UNIX;
-    std::snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "%05x", (number - 1) & 0xfffffU);
-    bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + digits);
-    return address;
 }
 
 } // namespace
@@ -121,23 +109,19 @@ std::optional<Decision> Decision::decode(const std::string &text, std::size_t ra
 
 Descriptor open_for_recovery(std::uint32_t &number) {
     Descriptor made(socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    sockaddr_un address = {};
-    address.sun_family = AF_UNIX;
-    socklen_t bytes = sizeof(sa_family_t); // the system chooses the name
+    number = bind_to_any_name(made);
     const int on = 1;
-    if (!made || bind(made.get(), reinterpret_cast<sockaddr *>(&address), bytes) != 0 ||
-        setsockopt(made.get(), SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0)
+    if (number == 0 || setsockopt(made.get(), SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0)
         throw system_error("cannot make the socket where ranks ask for help with recovery");
-    bytes = sizeof address;
-    getsockname(made.get(), reinterpret_cast<sockaddr *>(&address), &bytes);
-    number =
-        static_cast<std::uint32_t>(std::strtoul(std::string(address.sun_path + 1, digits).c_str(), nullptr, 16)) + 1;
     return made;
 }
 
 std::optional<RecoveryRequest> receive_recovery_request(const Descriptor &socket, const ArenaHead &arena) {
-    std::string text(longest_request, '\0');
     for (;;) {
+        const ssize_t bytes = recv(socket.get(), nullptr, 0, MSG_PEEK | MSG_TRUNC | MSG_DONTWAIT);
+        if (bytes < 0 && errno == EINTR) continue;
+        if (bytes < 0) return std::nullopt; // as nearly always
+        std::string text(std::min(static_cast<std::size_t>(bytes), longest_request), '\0');
         iovec into{text.data(), text.size()};
         alignas(cmsghdr) char control[CMSG_SPACE(sizeof(ucred))];
         msghdr message = {};
@@ -173,13 +157,10 @@ bool send_recovery_request(const ArenaHead &arena, const RecoveryRequest &reques
     std::string text;
     put(text, head);
     text += request.contribution;
-    socklen_t bytes = 0;
-    const sockaddr_un to = address_of(number, bytes);
+    const AbstractName to(number);
     // It waits while the launcher has many requests to take, which it always does.
     ssize_t sent;
-    do
-        sent =
-            sendto(from.get(), text.data(), text.size(), MSG_NOSIGNAL, reinterpret_cast<const sockaddr *>(&to), bytes);
+    do sent = sendto(from.get(), text.data(), text.size(), MSG_NOSIGNAL, to.get(), to.bytes);
     while (sent < 0 && errno == EINTR);
     return sent == static_cast<ssize_t>(text.size());
 }

@@ -51,6 +51,14 @@ std::vector<ProcessIndex> processes_named(std::span<const std::int32_t> words) {
     return found;
 }
 
+/// Collective over `comm`: all get the root's.
+int broadcast_words(Words &words, int root, Communicator &comm) {
+    auto length = static_cast<std::int64_t>(words.size());
+    if (int code = broadcast(&length, sizeof length, root, comm); code != MPI_SUCCESS) return code;
+    words.resize(static_cast<std::size_t>(length));
+    return broadcast(words.data(), length * static_cast<Count>(sizeof words[0]), root, comm);
+}
+
 /// Of two groups that make something together, the group whose first process has the lower name draws.
 bool comes_first(const Group &group, const Group &other) {
     return processes[group.process(0)].name < processes[other.process(0)].name;
@@ -244,12 +252,7 @@ enum class Opening : std::uint32_t { failure, contexts, introduction };
 /// Collective over `comm`: all get what the leader has learnt.
 int take_from_leader(Communicator &comm, int leader, LeaderExchange &exchanged) {
     Words words = comm.rank() == leader ? exchanged.words() : Words{};
-    auto length = static_cast<std::int64_t>(words.size());
-    if (int code = broadcast(&length, sizeof length, leader, comm); code != MPI_SUCCESS) return code;
-    words.resize(static_cast<std::size_t>(length));
-    if (int code = broadcast(words.data(), length * static_cast<Count>(sizeof words[0]), leader, comm);
-        code != MPI_SUCCESS)
-        return code;
+    if (int code = broadcast_words(words, leader, comm); code != MPI_SUCCESS) return code;
     exchanged = LeaderExchange::of(words);
     return MPI_SUCCESS;
 }
@@ -293,9 +296,7 @@ int swap_with_remote(Communicator &inter, const Words &own, Words &remote) {
             if (int failure = end(request); failure != MPI_SUCCESS) code = failure;
         if (code != MPI_SUCCESS) return code;
     }
-    if (int code = broadcast(&length, sizeof length, 0, local); code != MPI_SUCCESS) return code;
-    remote.resize(static_cast<std::size_t>(length));
-    return broadcast(remote.data(), length * static_cast<Count>(sizeof remote[0]), 0, local);
+    return broadcast_words(remote, 0, local);
 }
 
 int make_inter_subset(Communicator &inter, const std::vector<int> &local, const std::vector<int> &remote,

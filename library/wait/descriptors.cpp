@@ -1,36 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "wait/descriptors.h"
 
+#include "boot/abstract_name.h"
 #include "boot/error.h"
 
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cstddef>
-#include <cstdio>
 
 namespace volley {
 namespace {
 
-/// The kernel names an abstract socket that is bound without a name with a zero byte and five hexadecimal digits.
-constexpr std::size_t digits = 5;
-constexpr socklen_t name_bytes = offsetof(sockaddr_un, sun_path) + 1 + digits;
-
 /// More than the kernel queues by default for such a socket.
 constexpr int most_read = 64;
-
-sockaddr_un name_of(std::uint32_t number) {
-    sockaddr_un name = {};
-    name.sun_family = AF_UNIX;
-    std::array<char, digits + 1> text{};
-    std::snprintf(text.data(), text.size(), "%05x", number & 0xfffffU);
-    std::copy_n(text.data(), digits, name.sun_path + 1);
-    return name;
-}
 
 } // namespace
 
@@ -40,16 +24,9 @@ void Descriptors::open(RankRecord &own) {
     set_ = Descriptor(epoll_create1(EPOLL_CLOEXEC));
     if (!set_) throw system_error("cannot make a set of descriptors to wait for");
     wake_up_ = Descriptor(socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    sockaddr_un name = {};
-    name.sun_family = AF_UNIX;
-    if (!wake_up_ || bind(wake_up_.get(), reinterpret_cast<sockaddr *>(&name), sizeof name.sun_family) != 0)
-        throw system_error("cannot make the socket by which others wake this rank");
-    socklen_t bytes = sizeof name;
-    std::uint32_t number = 0;
-    if (getsockname(wake_up_.get(), reinterpret_cast<sockaddr *>(&name), &bytes) != 0 || bytes != name_bytes ||
-        std::from_chars(name.sun_path + 1, name.sun_path + 1 + digits, number, 16).ptr != name.sun_path + 1 + digits)
-        throw Error("the socket by which others wake this rank has a name of an unknown kind");
-    own.wake_up_socket.store(number + 1, std::memory_order_release);
+    const std::uint32_t number = bind_to_any_name(wake_up_);
+    if (number == 0) throw system_error("cannot make the socket by which others wake this rank");
+    own.wake_up_socket.store(number, std::memory_order_release);
 }
 
 bool Descriptors::open_to_wake() {
@@ -94,11 +71,11 @@ bool Descriptors::sleep(const std::atomic<std::uint32_t> &wake, std::uint32_t se
 }
 
 void Descriptors::wake_up(std::uint32_t number) {
-    sockaddr_un name = name_of(number - 1);
+    const AbstractName name(number);
     char byte = 0;
     // If the socket has no room, the rank has bytes yet to read: it is awake, or about to be. If nobody has that name,
     // the rank has ended.
-    sendto(wake_up_.get(), &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL, reinterpret_cast<sockaddr *>(&name), name_bytes);
+    sendto(wake_up_.get(), &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL, name.get(), name.bytes);
 }
 
 } // namespace volley

@@ -77,10 +77,8 @@ void flush_all(Window &window) {
 /// from a rank that wants its core. Where all goes by memory, a look now and then is enough.
 void look_around(const WindowState &state) {
     constexpr std::uint32_t flushes_between = 256;
-    static std::atomic<std::uint32_t> flushes{0};
-    const std::uint32_t number = flushes.load(std::memory_order_relaxed) + 1;
-    flushes.store(number, std::memory_order_relaxed);
-    if (number % flushes_between == 0)
+    static std::uint32_t flushes = 0; // of this rank, whose lock the caller has
+    if (++flushes % flushes_between == 0)
         engine.look();
     else if (state.remote != nullptr)
         engine.progress();

@@ -1,31 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "boot/foreign/host_socket.h"
 
+#include "boot/abstract_name.h"
 #include "boot/error.h"
 
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <string>
 
 namespace volley {
 namespace {
 
-/// The kernel names an abstract socket that is bound without a name with a zero byte and five hexadecimal digits.
-constexpr int digits = 5;
-constexpr socklen_t name_bytes = offsetof(sockaddr_un, sun_path) + 1 + digits;
-
 bool connect_to_name(const Descriptor &socket, std::uint32_t number) {
-    sockaddr_un name = {};
-    name.sun_family = AF_UNIX;
-    char text[digits + 1];
-    std::snprintf(text, sizeof text, "%05x", (number - 1) & 0xfffffU);
-    std::memcpy(name.sun_path + 1, text, digits);
-    return connect(socket.get(), reinterpret_cast<sockaddr *>(&name), name_bytes) == 0;
+    const AbstractName name(number);
+    return connect(socket.get(), name.get(), name.bytes) == 0;
 }
 
 } // namespace
@@ -46,15 +35,9 @@ bool is_of_same_user(const Descriptor &socket) {
 
 Descriptor listen_on_host(const char *purpose, std::uint32_t &number) {
     Descriptor listener(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    sockaddr_un name = {};
-    name.sun_family = AF_UNIX;
-    socklen_t bytes = sizeof name;
-    if (!listener || bind(listener.get(), reinterpret_cast<sockaddr *>(&name), sizeof name.sun_family) != 0 ||
-        listen(listener.get(), SOMAXCONN) != 0 ||
-        getsockname(listener.get(), reinterpret_cast<sockaddr *>(&name), &bytes) != 0)
+    number = bind_to_any_name(listener);
+    if (number == 0 || listen(listener.get(), SOMAXCONN) != 0)
         throw system_error(std::string("cannot make the socket ") + purpose);
-    const std::string text(name.sun_path + 1, digits);
-    number = static_cast<std::uint32_t>(std::strtoul(text.c_str(), nullptr, 16)) + 1;
     return listener;
 }
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from ..conftest import LONG, ROOT, MpiProgram
+from ..recovery.page import LAST_LINE, example
 from ..recovery.test_recovery import IN_THE_MIDDLE, MESSAGES, OPERATIONS
 from .conftest import Cluster, HostsRun
 from .test_boot import Terminal, terminal, wait_until
@@ -124,11 +125,6 @@ def test_a_host_whose_link_is_cut(victim: str, terminal: Terminal, mpi_program: 
 
 def test_the_example_of_the_page(tmp_path: Path, mpi_program: MpiProgram, hosts_run: HostsRun) -> None:
     """docs/recovery.md, on two hosts."""
-    text = (ROOT / "docs" / "recovery.md").read_text(encoding="utf-8")
-    found = re.search(r"```c\n(.*?)```", text, re.DOTALL)
-    assert found
-    source = tmp_path / "example.c"
-    source.write_text(found[1], encoding="utf-8")
-    outcome = hosts_run("--enable-recovery", "-n", 4, mpi_program(source), hosts="n1:2,n2:2", check=False)
+    outcome = hosts_run("--enable-recovery", "-n", 4, mpi_program(example(tmp_path)), hosts="n1:2,n2:2", check=False)
     assert outcome.returncode == 0, outcome.stderr
-    assert outcome.stdout.splitlines()[-1] == "3 ranks: the sum of 100 steps is 19800", outcome.stdout
+    assert outcome.stdout.splitlines()[-1] == LAST_LINE, outcome.stdout

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ..conftest import LONG, MODES, ROOT, TCP, MpiProgram, MpiRun
+from ..conftest import LONG, MODES, TCP, MpiProgram, MpiRun
+from .page import LAST_LINE, example
 
 HERE = Path(__file__).parent
 WAYS = [*(("--ranks", mode) for mode in MODES), TCP]
@@ -144,12 +145,8 @@ def test_windows_with_a_rank_that_fails(
 
 def test_the_example_of_the_page(tmp_path: Path, mpi_program: MpiProgram, mpirun: MpiRun) -> None:
     """docs/recovery.md: a program that goes back to its last checkpoint when a rank fails."""
-    text = (ROOT / "docs" / "recovery.md").read_text(encoding="utf-8")
-    found = re.search(r"```c\n(.*?)```", text, re.DOTALL)
-    assert found
-    source = tmp_path / "example.c"
-    source.write_text(found[1], encoding="utf-8")
+    program = mpi_program(example(tmp_path))
     for mode in MODES:
-        outcome = mpirun("--enable-recovery", "--ranks", mode, "-n", 4, mpi_program(source), check=False)
+        outcome = mpirun("--enable-recovery", "--ranks", mode, "-n", 4, program, check=False)
         assert outcome.returncode == 0, outcome.stderr
-        assert outcome.stdout.splitlines()[-1] == "3 ranks: the sum of 100 steps is 19800", outcome.stdout
+        assert outcome.stdout.splitlines()[-1] == LAST_LINE, outcome.stdout

@@ -8,7 +8,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p build
 
-for part in "ring transport/shm/ring_test.cpp boot/cpus.cpp" "sleep wait/sleep_test.cpp wait/sleep.cpp wait/descriptors.cpp" \
+for part in "ring transport/shm/ring_test.cpp boot/cpus.cpp" "sleep wait/sleep_test.cpp wait/sleep.cpp wait/descriptors.cpp boot/abstract_name.cpp" \
     "arena arena/allocator_test.cpp arena/allocator.cpp arena/block_cache.cpp"; do
     read -r name sources <<<"$part"
     (cd library && c++ -std=c++20 -O1 -g -fsanitize=thread -Wno-tsan -I. -I../include $sources -lgtest -lgtest_main -pthread \

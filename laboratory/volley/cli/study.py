@@ -13,6 +13,7 @@ import typer
 from volley.benchmarks import Test, find_tests
 from volley.cli.console import output
 from volley.cli.report import make_report
+from volley.data.results import LOST_HOST
 from volley.data.store import StudyFolder
 from volley.errors import UsageError, VolleyError
 from volley.hosts.choose import choose
@@ -161,7 +162,7 @@ def study(
         facts.options["requested_systems"] = [system.request for system in chosen]
         folder = StudyFolder.create(out or Path("studies") / datetime.now().strftime("%Y-%m-%d-%H%M%S"), facts)
     for warning in folder.facts.warnings:
-        if not quiet:
+        if not quiet and warning.name != LOST_HOST:  # with --resume, they are asked anew
             console.print(f"[yellow]{warning.name}[/]: {warning.what}", highlight=False, soft_wrap=True)
     had = len(folder.facts.launches)
     try:

@@ -103,6 +103,8 @@ class Launch:
     hosts: list[dict[str, Any]] = field(default_factory=list)
     """Of a launch on several hosts, what each counted, and its clock beside the laboratory's: ``clock_offset_ns``,
     ``clock_drift_ppm``, and the bound ``clock_error_ns``."""
+    lost: list[str] = field(default_factory=list)
+    """Hosts that were lost in it: that it failed says nothing of the system, and `--resume` makes it anew."""
     facts: list[dict[str, Any]] = field(default_factory=list)
     """What the test itself said (mismatches, limits found, where it froze), with the rank that said it."""
 

@@ -12,8 +12,9 @@ import math
 import os
 import shlex
 import tempfile
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -22,7 +23,7 @@ from typing import Any, ClassVar, TypeVar
 
 from volley.data.results import LOST_HOST, Launch, Warning
 from volley.errors import VolleyError
-from volley.hosts.observer import HostClock, HostLost, Observer, compile_observer
+from volley.hosts.observer import ANSWER_SECONDS, HostClock, HostLost, Observer, compile_observer
 from volley.machine import facts as machine_facts
 from volley.machine import processes
 from volley.machine.processes import Command, User
@@ -188,7 +189,7 @@ class Hosts(ABC):
     def placement(self, ranks: int) -> Placement | None:
         """Where the ranks of a world go: as many hosts as it has ranks, or all. Raises HostLost if they do not fit."""
         each = math.ceil(ranks / max(len(self.names), 1))
-        if each > self.ranks_per_host and self.lost:
+        if (each > self.ranks_per_host and self.lost) or not self.names:
             raise HostLost(
                 f"{ranks} ranks need {math.ceil(ranks / self.ranks_per_host)} hosts, and {len(self.names)} are left",
                 "; ".join(self.lost.values()),
@@ -196,11 +197,22 @@ class Hosts(ABC):
         used = self.names[: math.ceil(ranks / each)]
         return Placement(tuple(used), each, self.agent, self.interface, self.cores_shared)
 
-    def run(self, command: Command, limit_seconds: float) -> processes.Outcome:
-        """Runs it on the first host to its end."""
-        line = shell_line(command)
-        argv = self.start(self.names[0], line)
-        return processes.run(Command(self.as_user(argv, command.user), command.environment), limit_seconds)
+    def run(self, command: Command, limit_seconds: float, used: Collection[str]) -> processes.Outcome:
+        """Runs it on the first of the hosts it uses to its end, or until one of them gives no sign of life."""
+        argv = self.start(self.names[0], shell_line(command))
+        own = Command(self.as_user(argv, command.user), command.environment)
+        return processes.run(own, limit_seconds, worth=lambda: self._all_alive(used))
+
+    def _all_alive(self, used: Collection[str]) -> bool:
+        """Asks these hosts, all at once, for a sign of life; those that give none are left out."""
+        for host in set(self.names) & set(used):
+            with self._unless_lost(host):
+                self._observers[host].ask_sign()
+        until = time.monotonic() + ANSWER_SECONDS
+        for host in set(self.names) & set(used):
+            with self._unless_lost(host):
+                self._observers[host].await_sign(until)
+        return set(used) <= set(self.names)
 
     def as_user(self, argv: tuple[str, ...], user: User | None) -> tuple[str, ...]:
         """The command as somebody else's, where a system's processes are. Raises VolleyError where that cannot be."""
@@ -259,13 +271,11 @@ class Hosts(ABC):
             }
         launch.hosts.append(kept)
 
-    def check(self) -> list[str]:
-        """After a launch that did not end well: hosts that no longer answer are left out, and named in sentences."""
-        before = set(self.lost)
+    def check(self) -> None:
+        """After a launch that did not end well: hosts that no longer answer are left out, and nothing of it stays."""
         self._ask(lambda observer: observer.clock())
         self._without_network()
         self.end_strays()
-        return [self.lost[host] for host in self.lost if host not in before]
 
     def _without_network(self) -> None:
         """Leaves out hosts that answer by another way than the one their ranks use, which is down."""
@@ -341,6 +351,8 @@ class Hosts(ABC):
     def _piped(self, host: str, source: Sequence[str], sink: Sequence[str]) -> None:
         line = f"{shlex.join(source)} | {shlex.join(sink)}"
         outcome = processes.run(Command(("sh", "-c", line)), STEP_LIMIT_SECONDS)
+        if outcome.timed_out:
+            raise HostLost(f"files were not brought to or from host {host} within {STEP_LIMIT_SECONDS:g} s")
         if not outcome.fine or outcome.errors.strip():
             raise HostLost(
                 f"files cannot be brought to or from host {host}: {outcome.last_words()}",
@@ -364,11 +376,17 @@ class Hosts(ABC):
         """What observers answered, one after the other: round trips at once would disturb each other."""
         answers = {}
         for host in list(self.names):
-            try:
+            with self._unless_lost(host):
                 answers[host] = question(self._observers[host])
-            except HostLost as problem:
-                self._leave_out(host, problem.problem, problem.remedy)
         return answers
+
+    @contextlib.contextmanager
+    def _unless_lost(self, host: str) -> Iterator[None]:
+        """A host that does not answer within is left out from now on."""
+        try:
+            yield
+        except HostLost as problem:
+            self._leave_out(host, problem.problem, problem.remedy)
 
     def _counters(self) -> dict[str, dict[str, float]]:
         return {

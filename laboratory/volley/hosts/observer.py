@@ -120,6 +120,14 @@ class Observer:
         assert best is not None
         return best
 
+    def ask_sign(self) -> None:
+        """Asks for a sign of life; await_sign() waits for it."""
+        self._write(b"t")
+
+    def await_sign(self, until: float) -> None:
+        """Raises HostLost if there is none by then (time.monotonic())."""
+        self._read(8, until)
+
     def counters(self) -> str:
         """Text of the kernel's files."""
         (length,) = struct.unpack("=I", self._ask(b"c", 4))
@@ -139,21 +147,24 @@ class Observer:
         processes.end_companion(self.process)
 
     def _ask(self, question: bytes, answer: int) -> bytes:
+        self._write(question)
+        return self._read(answer)
+
+    def _write(self, question: bytes) -> None:
         assert self.process.stdin is not None
         try:
             self.process.stdin.write(question)
             self.process.stdin.flush()
         except OSError as problem:
             raise self._lost() from problem
-        return self._read(answer)
 
-    def _read(self, length: int) -> bytes:
+    def _read(self, length: int, until: float | None = None) -> bytes:
         assert self.process.stdout is not None
-        descriptor, parts, deadline = self.process.stdout.fileno(), b"", time.monotonic() + ANSWER_SECONDS
+        descriptor, parts, until = self.process.stdout.fileno(), b"", until or time.monotonic() + ANSWER_SECONDS
         while len(parts) < length:
-            left = deadline - time.monotonic()
-            if left <= 0 or not select.select([descriptor], [], [], left)[0]:
-                raise self._lost()
+            left = max(until - time.monotonic(), 0.0)  # what is there counts, however late we look
+            if not select.select([descriptor], [], [], left)[0]:
+                raise HostLost(f"host {self.host} has not answered for {ANSWER_SECONDS:g} s")
             got = os.read(descriptor, length - len(parts))
             if not got:
                 raise self._lost()
@@ -163,9 +174,7 @@ class Observer:
     def _lost(self) -> HostLost:
         said = ""
         if self.process.poll() is not None and self.process.stderr is not None:
+            os.set_blocking(self.process.stderr.fileno(), False)  # a connection that ssh shares may keep it open
             with contextlib.suppress(OSError):
-                said = self.process.stderr.read().decode(errors="replace").strip()[-200:]
-        return HostLost(
-            f"host {self.host} does not answer any more{f': {said}' if said else ''}",
-            f"see whether {self.host} is up and can be reached",
-        )
+                said = os.read(self.process.stderr.fileno(), 4096).decode(errors="replace").strip()[-200:]
+        return HostLost(f"host {self.host} does not answer any more{f': {said}' if said else ''}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -71,7 +71,7 @@ class ThisMachine(Hosts):
         """None: systems look themselves."""
         return []
 
-    def run(self, command: Command, limit_seconds: float) -> processes.Outcome:
+    def run(self, command: Command, limit_seconds: float, used: Collection[str]) -> processes.Outcome:
         """As it is."""
         return processes.run(command, limit_seconds)
 
@@ -95,6 +95,5 @@ class ThisMachine(Hosts):
         observer = self._observers.get(self.names[0])
         return observer.state(machine_facts.usable_cpus()[: max(ranks, 1)]) if observer is not None else None
 
-    def check(self) -> list[str]:
+    def check(self) -> None:
         """We are here."""
-        return []

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -26,6 +26,9 @@ MARK = "VOLLEY_LAUNCH"
 
 COURTESY_SECONDS = 3.0
 """Time between SIGTERM to the command and SIGKILL to all of it. Open MPI 4 waits one second for its ranks."""
+
+WATCH_SECONDS = 5.0
+"""Between two looks whether it is worth to wait on for a command. Most launches end before the first."""
 
 OWNER = uuid.uuid4().hex[:12]
 """This process's own part of every mark, and of the names of its temporary folders."""
@@ -161,11 +164,29 @@ def _wait(process: subprocess.Popen[bytes], limit_seconds: float) -> bool:
     return True
 
 
-def run(command: Command, limit_seconds: float, keep_daemons: bool = False, mark: str = "") -> Outcome:
+def _wait_watched(process: subprocess.Popen[bytes], limit_seconds: float, worth: Callable[[], bool]) -> bool:
+    """As _wait(), as long as it is worth it, which is asked every WATCH_SECONDS; False only if time ran out."""
+    deadline = time.monotonic() + limit_seconds
+    while not _wait(process, min(WATCH_SECONDS, max(deadline - time.monotonic(), 0.0))):
+        if time.monotonic() >= deadline:
+            return False
+        if not worth():
+            return True
+    return True
+
+
+def run(
+    command: Command,
+    limit_seconds: float,
+    keep_daemons: bool = False,
+    mark: str = "",
+    worth: Callable[[], bool] | None = None,
+) -> Outcome:
     """Runs `command` to its end, at most `limit_seconds`; then kills whatever of it is still there.
 
     Output goes through files, not pipes: a daemon that inherits a pipe would keep it open for ever.
     keep_daemons: leave processes that outlive the command (lamboot's daemon, ended by lamhalt).
+    worth: asked every WATCH_SECONDS whether to wait on; if not, the command is ended then.
     An exception, Ctrl-C included, leaves nothing running either.
     """
     mark = mark or uuid.uuid4().hex
@@ -194,7 +215,10 @@ def run(command: Command, limit_seconds: float, keep_daemons: bool = False, mark
         _own_children.add(process.pid)
         timed_out = False
         try:
-            timed_out = not _wait(process, limit_seconds)
+            if worth is None:
+                timed_out = not _wait(process, limit_seconds)
+            else:
+                timed_out = not _wait_watched(process, limit_seconds, worth)
         finally:
             with _undisturbed():
                 if process.returncode is None:  # a launcher that is asked to end removes its ranks' files

@@ -36,6 +36,8 @@ COMPILE_FLAGS = ("-std=gnu11", "-O2", f"-I{FOLDER}", "-pthread")
 LIBRARIES = ("-lm",)
 """After the source, as linkers want them."""
 COMPILE_LIMIT_SECONDS = 120
+NOT_STARTED = Outcome(-1, "", "", 0.0, False)
+"""Of a launch whose hosts were lost while it was prepared."""
 RUN_AGAIN = 2
 """Times; a machine that changes more often than launches last would never end. The last one is kept, and marked."""
 EXIT_FROZEN, EXIT_BROKEN = 86, 87  # benchmarks/volley_test.h
@@ -131,6 +133,7 @@ class Launcher:
         folder.mkdir()
         try:
             placement = self.hosts.placement(cell.ranks)
+            used, lost_before = placement.hosts if placement else (), set(self.hosts.lost)
             command = cell.system.launch(program, [str(folder)], cell.ranks, placement)
             if placement and command.folder is None:
                 # Launchers go to their own folder on each host; the caller's need not be there.
@@ -150,7 +153,10 @@ class Launcher:
                 text = launch_text(cell, self.options, self.environment, number, time.monotonic_ns())
                 (folder / "launch.txt").write_text(text)
                 self.hosts.put(folder, command.user)
-                outcome = self.hosts.run(command, self.options.launch_limit_seconds)
+                if any(host in self.hosts.lost for host in used):
+                    outcome = NOT_STARTED
+                else:
+                    outcome = self.hosts.run(command, self.options.launch_limit_seconds, used)
             children = _cpu_seconds_of_children() - children
             self.hosts.fetch(folder)
             files = rank_files.read_launch(folder, seen.clocks)
@@ -158,6 +164,9 @@ class Launcher:
                 drop_uncertain_spans(files, seen.clocks)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+        if not outcome.fine or files.complete_ranks < cell.ranks:
+            self.hosts.check()
+            launch.lost = [host for host in used if host in self.hosts.lost and host not in lost_before]
         self._fill(launch, files, outcome, cell)
         # Ranks that a daemon has started are not among our children: then their own word counts.
         ranks = sum(fact["cpu_seconds"] for fact in files.said("usage"))
@@ -176,9 +185,8 @@ class Launcher:
                     launch.counters[f"ranks.{name}"] = round(launch.counters.get(f"ranks.{name}", 0) + fact[name], 6)
         launch.counters |= cell.system.counted(outcome.output + outcome.errors)
         frozen, wrong = files.said("frozen"), files.said("mismatch")
-        lost = self.hosts.check() if outcome.timed_out or outcome.status != 0 else []
-        if lost:
-            launch.status, launch.reason = "failed", "; ".join(lost)
+        if launch.lost:
+            launch.status, launch.reason = "failed", "; ".join(self.hosts.lost[host] for host in launch.lost)
         elif frozen:
             where = frozen[0]
             launch.status = "frozen"

@@ -14,7 +14,7 @@ from rich.markup import escape
 
 from volley.benchmarks import Test
 from volley.data.analyse import achieved_half_width, curves, launch_values
-from volley.data.results import CellFacts, Curve, Launch, Study, SystemFacts, from_dictionary
+from volley.data.results import LOST_HOST, CellFacts, Curve, Launch, Study, SystemFacts, from_dictionary
 from volley.data.states import states_of
 from volley.data.store import StudyFolder, labelled, reading
 from volley.errors import SystemUnavailable, VolleyError
@@ -274,6 +274,8 @@ class Conductor:
         self.display.advance(self.spent_seconds(), self._left_seconds())
 
     def _count(self, state: CellState, launch: Launch) -> None:
+        if launch.lost or launch.status == "not measured":
+            return
         state.launches += 1
         state.seconds += launch_seconds(launch)
         state.fruitless = 0 if launch.operations else state.fruitless + 1
@@ -419,6 +421,8 @@ def conduct(
         with opened(options.hosts, options.ranks_per_host, options.interface, display.note) as hosts:
             ready = reaching(ready, facts, hosts, display)
             folder.facts.environment |= hosts.environment()
+            # Of hosts that were lost before --resume, launches say it; that they are left out is true no more.
+            folder.facts.warnings = [one for one in folder.facts.warnings if one.name != LOST_HOST]
             add_warnings(folder.facts, hosts)
             for warning in hosts.warnings:
                 display.line(f"[yellow]{escape(warning.name)}[/]: {escape(warning.what)} ({escape(warning.remedy)})")

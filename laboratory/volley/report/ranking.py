@@ -39,6 +39,7 @@ ALL_ALIKE = {
 }
 ALL_ALIKE_SAYS = "It touches systems that have nothing in common but the machine."
 ALL_ALIKE_ADVICE = "look for what else runs there (other programs, other virtual machines); measure on a quiet machine"
+THEY_ANSWER = "they answered again later, and what had failed was made anew"
 UNSURE = 0.3
 """Certainty of what is UNDECIDED, in the cost."""
 STEP_REACH = 4
@@ -195,14 +196,16 @@ class Ranking:
                     "start as many ranks as there are cores; to see how an MPI waits, compare these curves alone",
                 )
             )
-        lost = [one for one in self.study.warnings if one.name == LOST_HOST] if self.study else []
+        lost = {one.number: one.reason for one in self.material.launches if one.lost}
         if lost:
+            left_out = [one for one in self.study.warnings if one.name == LOST_HOST] if self.study else []
+            again = f"once they answer: volley study --resume --out {shlex.quote(str(self.folder))}"
             found.append(
                 (
                     "Hosts were lost while it was measured",
-                    lambda one: one.kind in BROKEN and any(it.what in str(one.evidence.get("says", "")) for it in lost),
-                    "; ".join(one.what[:1].upper() + one.what[1:] for one in lost) + ".",
-                    "; ".join(dict.fromkeys(one.remedy for one in lost if one.remedy)),
+                    lambda one: one.kind in BROKEN and set(one.evidence.get("launches", [None])) <= set(lost),
+                    "; ".join(one[:1].upper() + one[1:] for one in dict.fromkeys(lost.values())) + ".",
+                    "; ".join(dict.fromkeys([*(one.remedy for one in left_out), again])) if left_out else THEY_ANSWER,
                 )
             )
         for load in loads(self.material.launches, cores):

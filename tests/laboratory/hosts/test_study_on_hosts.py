@@ -200,6 +200,57 @@ def test_a_host_that_is_lost_in_a_launch_is_named_and_the_study_goes_on(tmp_path
     assert {launch["test"] for launch in measured(out)} >= {"pingpong"}
 
 
+IMPATIENT = """
+from volley.cli import main
+from volley.hosts import base, observer
+from volley.machine import processes
+base.ANSWER_SECONDS = observer.ANSWER_SECONDS = 3.0
+processes.WATCH_SECONDS = 0.5
+main()
+"""
+"""The program with less patience than users have: a test need not wait as long."""
+
+
+def test_a_host_that_hangs_in_a_launch_is_left_out_and_taken_up_again(
+    cluster: emulated.Cluster, tmp_path: Path
+) -> None:
+    """Connections to it stay, and nothing comes by them: as where a machine stands still, or a cable is drawn. It is
+    the first one, where the MPI's launcher runs.
+    """
+    out = tmp_path / "study"
+    inside = Path(f"/proc/{cluster.keepers['n3'].pid}/ns/net").readlink()
+    own = ["--tests", "pingpong,alltoall", "--sizes", "256Ki", "--repetitions", "20", "--launches", "1"]
+    words = ["--systems", "mpich", *own, "--precision", "0", "--budget", "900s", "--limit", "300s", "--out", str(out)]
+    command = [VOLLEY[0], "-c", IMPATIENT, "study", "--hosts", "n3,n1,n2", "--interface", "eth0", *words]
+    environment = {**os.environ, "VOLLEY_SSH": str(cluster.agent), "NO_COLOR": "1", "COLUMNS": "200"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, text=True) as study:
+        deadline = time.monotonic() + 60
+        while not any("alltoall" in words_of(one) for one in those_in(inside)):
+            assert time.monotonic() < deadline, "no rank came to n3"
+            time.sleep(0.01)
+        stopped = [one for one in those_in(inside) if one.pid != cluster.keepers["n3"].pid]
+        try:
+            for process in stopped:
+                process.suspend()
+            said = study.communicate(timeout=120)[0]
+            left = [words_of(one) for one in psutil.process_iter() if f"{tmp_path}" in words_of(one)]
+        finally:
+            for process in stopped:
+                with contextlib.suppress(psutil.Error):
+                    process.kill()
+    assert study.returncode == 0
+    assert "Hosts were lost while it was measured" in said, "and the MPI is not blamed"
+    (lost,) = (launch for launch in facts_of(out)["launches"] if launch["lost"])
+    assert (lost["lost"], lost["test"], lost["status"]) == (["n3"], "alltoall", "failed")
+    assert lost["seconds"] < 100, "the launch's limit is 300 s"
+    assert "host n3 has not answered for 3 s" in lost["reason"]
+    assert left == [], "something still runs"
+    again = through_agent(cluster, "--resume", "--out", out)
+    assert again.returncode == 0, again.stderr
+    assert {(launch["test"], launch["ranks"]) for launch in measured(out)} == {("pingpong", 2), ("alltoall", 3)}
+    assert not any(one["name"] == "host left out" for one in facts_of(out)["warnings"]), "it answers again"
+
+
 def test_a_host_whose_network_is_down_is_named_though_it_answers(cluster: emulated.Cluster, tmp_path: Path) -> None:
     """As where hosts are reached by another network than the one their ranks use."""
     out, agent = tmp_path / "study", str(cluster.agent)

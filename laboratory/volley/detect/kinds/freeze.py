@@ -32,14 +32,16 @@ class FreezeDetector(Detector):
 
 
 def ended(material: Material, kind: str, status: str) -> list[Finding]:
-    """A finding per system, test and number of ranks of which launches ended with `status`."""
-    found_so: dict[tuple[str, str, int], list[Launch]] = {}
+    """A finding per system, test and number of ranks of which launches ended with `status`; one apart of those in which
+    hosts were lost.
+    """
+    found_so: dict[tuple[str, str, int, bool], list[Launch]] = {}
     for launch in material.launches:
         if launch.status == status:
-            found_so.setdefault((launch.system, launch.test, launch.ranks), []).append(launch)
+            found_so.setdefault((launch.system, launch.test, launch.ranks, bool(launch.lost)), []).append(launch)
     started = Counter((one.system, one.test, one.ranks) for one in material.launches if one.status != "not measured")
     found = []
-    for (system, test, ranks), launches in found_so.items():
+    for (system, test, ranks, _), launches in found_so.items():
         size = _size(launches[0])
         ((reason, _),) = Counter(launch.reason for launch in launches).most_common(1)
         found.append(

@@ -26,6 +26,7 @@ ROOMS = [
     "compare",  # who is faster, and by how much
     "detect",  # what is odd
     "explain",  # why it is odd, and the proof
+    "tune",  # which algorithms are quickest here
     "report",  # the page, the pictures, and what is said first
     "selftest",  # whether all that can be believed
     "debug",  # into a running job

@@ -2,12 +2,17 @@
 #include "boot/settings.h"
 
 #include <algorithm>
+#include <cctype>
+#include <cerrno>
 #include <charconv>
 #include <cstdlib>
+#include <cstring>
+#include <fstream>
 #include <string_view>
 
 #include "boot/cpus.h"
 #include "boot/error.h"
+#include "boot/text.h"
 
 namespace volley {
 namespace {
@@ -70,6 +75,29 @@ PortRange read_port_range() {
                 "': it must be two ports, as in 50000-50100, or not be set");
 }
 
+/// The lines of a file, without comments, with ':' between.
+std::string choices_in(const std::string &file) {
+    std::ifstream stream(file);
+    std::string text, line;
+    while (std::getline(stream, line)) {
+        line.resize(std::min(line.find('#'), line.size()));
+        std::erase_if(line, [](unsigned char letter) { return std::isspace(letter) != 0; });
+        if (!line.empty()) text += (text.empty() ? "" : ":") + line;
+    }
+    if (!stream.eof()) throw Error("cannot read the file " + file + ": " + std::strerror(errno));
+    return text;
+}
+
+std::string read_own_collectives() {
+    const char *text = std::getenv("VOLLEY_COLLECTIVES");
+    try {
+        return read_collectives(text != nullptr ? text : "");
+    } catch (const Error &error) {
+        throw Error(std::string("environment variable VOLLEY_COLLECTIVES: ") + error.what() +
+                    " (mpiexec --collectives @FILE brings it to other hosts)");
+    }
+}
+
 std::vector<std::uint32_t> read_nodes() {
     const char *text = std::getenv("VOLLEY_NODES");
     const std::string_view list = text != nullptr ? text : "";
@@ -101,6 +129,13 @@ std::string transport_choice() {
     return text;
 }
 
+std::string read_collectives(std::string_view text) {
+    std::string read;
+    for (const std::string &item : fields_of(text, ':'))
+        read += (read.empty() ? "" : ":") + (item.starts_with('@') ? choices_in(item.substr(1)) : item);
+    return read;
+}
+
 std::string numbers_text(const std::vector<std::uint32_t> &numbers) {
     std::string text;
     for (std::uint32_t number : numbers) {
@@ -123,7 +158,7 @@ Settings read_settings() {
     if (const char *interface = std::getenv("VOLLEY_INTERFACE")) settings.interface = interface;
     settings.port_range = read_port_range();
     settings.nodes = read_nodes();
-    if (const char *collectives = std::getenv("VOLLEY_COLLECTIVES")) settings.collectives = collectives;
+    settings.collectives = read_own_collectives();
     settings.refused_allocation = read_number<std::uint64_t>("VOLLEY_REFUSE", "a block", 0, ~0U).value_or(0);
     return settings;
 }
@@ -142,7 +177,8 @@ constexpr SettingText setting_texts[] = {
     {"VOLLEY_CHECK", "1: ranks compare what they are about to do in collective operations",
      [](const Settings &settings, bool) { return std::to_string(static_cast<int>(settings.checking)); }},
     {"VOLLEY_COLLECTIVES",
-     "show: says which algorithms collective operations take; OPERATION=ALGORITHM: takes that one",
+     "show: says which algorithms collective operations take; OPERATION=ALGORITHM: takes that one; @FILE: as the file "
+     "says (mpiexec: --collectives)",
      [](const Settings &settings, bool) { return settings.collectives; }},
     {"VOLLEY_CPUS", "with more ranks than processors they give way instead of waiting busily",
      [](const Settings &settings, bool) { return std::to_string(settings.usable_cpus()); }},

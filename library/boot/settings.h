@@ -65,7 +65,7 @@ struct Settings {
     /// further nodes. Messages between nodes go by TCP. Empty: one node.
     std::vector<std::uint32_t> nodes;
     /// VOLLEY_COLLECTIVES: which algorithms collective operations use, and whether they report it
-    /// (collective/selection.h).
+    /// (collective/selection.h); as read_collectives() gives it.
     std::string collectives;
     /// VOLLEY_REFUSE, for tests: which of a rank's allocations of shared memory is refused; 0: none.
     std::uint64_t refused_allocation = 0;
@@ -110,6 +110,10 @@ struct Settings {
 
 /// Reads the environment. Throws Error for a value that means nothing.
 Settings read_settings();
+
+/// What VOLLEY_COLLECTIVES or mpiexec --collectives says, with the lines of a file in place of each @FILE (what follows
+/// # is a comment). Throws Error if one cannot be read.
+std::string read_collectives(std::string_view text);
 
 /// Numbers as VOLLEY_NODES has them.
 std::string numbers_text(const std::vector<std::uint32_t> &numbers);

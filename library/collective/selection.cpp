@@ -2,17 +2,23 @@
 #include "collective/selection.h"
 
 #include "boot/error.h"
+#include "boot/text.h"
 #include "collective/selection_table.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
+#include <charconv>
 #include <cstdio>
+#include <limits>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 namespace volley {
 
@@ -68,37 +74,100 @@ const Row *find(const Situation &s) {
 
 // What VOLLEY_COLLECTIVES asks for.
 
+/// Numbers from the first to the last.
+struct Range {
+    Count first = 0, last = std::numeric_limits<Count>::max();
+
+    bool has(Count number) const {
+        return first <= number && number <= last;
+    }
+};
+
+Count hosts_of(Communicator &communicator) {
+    const Hierarchy *hierarchy = hierarchy_of(communicator);
+    return hierarchy != nullptr ? hierarchy->nodes() : 1;
+}
+
+/// An algorithm that is asked for, and where: for operations of so many bytes, as Situation counts them, among so many
+/// ranks on so many hosts.
+struct Wish {
+    const Row *row;
+    std::array<Range, 3> ranges; ///< indexed as condition_names
+
+    bool is_for(const Situation &s) const {
+        return ranges[0].has(s.bytes) && ranges[1].has(s.ranks) && ranges[2].has(hosts_of(s.communicator));
+    }
+};
+constexpr std::array<std::string_view, 3> condition_names = {"bytes", "ranks", "hosts"};
+
 bool is_shown = false;
-std::array<const Row *, operation_names.size()> asked_for{};
+/// Of each operation; the first counts that is for a situation and possible there.
+std::array<std::vector<Wish>, operation_names.size()> wishes;
 
 std::string joined(std::string text, std::string_view more) {
     return text.empty() ? std::string(more) : text + ", " + std::string(more);
 }
 
-[[noreturn]] void refuse(const std::string &text, const std::string &reason) {
-    throw Error("environment variable VOLLEY_COLLECTIVES is '" + text + "': " + reason);
+[[noreturn]] void refuse(std::string_view item, const std::string &reason) {
+    throw Error("environment variable VOLLEY_COLLECTIVES has '" + std::string(item) + "': " + reason);
 }
 
-void ask_for(const std::string &text, std::string_view item) {
-    const auto equals = item.find('=');
-    const std::string_view operation = item.substr(0, equals);
-    const std::string_view algorithm = equals == std::string_view::npos ? "" : item.substr(equals + 1);
-    std::string known;
-    for (std::size_t i = 0; i < operation_names.size(); i++) {
-        known = joined(known, operation_names[i]);
-        if (operation != operation_names[i]) continue;
-        std::string algorithms;
-        for (const Row &row : table[i]) {
-            algorithms = joined(algorithms, name_of(row.algorithm));
-            if (algorithm == name_of(row.algorithm)) asked_for[i] = &row;
-        }
-        if (asked_for[i] == nullptr || algorithm != name_of(asked_for[i]->algorithm))
-            refuse(text,
-                   std::string(operation) + " has no algorithm '" + std::string(algorithm) + "'; it has " + algorithms);
-        return;
+/// Nothing if the text is no number.
+std::optional<Count> parse_count(std::string_view text) {
+    Count number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || end != text.data() + text.size() || number < 0) return {};
+    return number;
+}
+
+/// Reads N, FIRST-LAST or FIRST-; nothing if it is none of them.
+std::optional<Range> parse_range(std::string_view text) {
+    const auto dash = text.find('-');
+    const auto first = parse_count(text.substr(0, dash));
+    if (!first) return {};
+    if (dash == std::string_view::npos) return Range{*first, *first};
+    if (dash + 1 == text.size()) return Range{.first = *first};
+    const auto last = parse_count(text.substr(dash + 1));
+    if (!last || *last < *first) return {};
+    return Range{*first, *last};
+}
+
+void add_condition(std::string_view item, std::string_view condition, Wish &wish) {
+    const auto equals = condition.find('=');
+    const auto *name = std::ranges::find(condition_names, condition.substr(0, equals));
+    const auto range = equals != std::string_view::npos ? parse_range(condition.substr(equals + 1)) : std::nullopt;
+    if (name == condition_names.end() || !range)
+        refuse(item, "'" + std::string(condition) +
+                         "' is no condition; those are bytes=FIRST-LAST, ranks=FIRST-LAST and hosts=FIRST-LAST, where "
+                         "one number may stand for both, and LAST may be left out");
+    wish.ranges[static_cast<std::size_t>(name - condition_names.begin())] = *range;
+}
+
+void add_wish(std::string_view item) {
+    const std::string_view what = item.substr(0, item.find('@'));
+    const auto equals = what.find('=');
+    const std::string_view operation = what.substr(0, equals);
+    const std::string_view algorithm = equals == std::string_view::npos ? "" : what.substr(equals + 1);
+    const auto *found = std::ranges::find(operation_names, operation);
+    if (found == operation_names.end()) {
+        std::string known;
+        for (std::string_view each : operation_names) known = joined(known, each);
+        refuse(item, "there is no '" + std::string(operation) +
+                         "'; it may have \"show\", @FILE, and OPERATION=ALGORITHM for " + known);
     }
-    refuse(text,
-           "there is no '" + std::string(operation) + "'; it may have \"show\", and OPERATION=ALGORITHM for " + known);
+    const auto number = static_cast<std::size_t>(found - operation_names.begin());
+    const auto row =
+        std::ranges::find(table[number], algorithm, [](const Row &each) { return name_of(each.algorithm); });
+    if (row == table[number].end()) {
+        std::string known;
+        for (const Row &each : table[number]) known = joined(known, name_of(each.algorithm));
+        refuse(item, std::string(operation) + " has no algorithm '" + std::string(algorithm) + "'; it has " + known);
+    }
+    Wish wish{.row = &*row, .ranges = {}};
+    if (what.size() < item.size())
+        for (const std::string &condition : fields_of(item.substr(what.size() + 1), ','))
+            add_condition(item, condition, wish);
+    wishes[number].push_back(wish);
 }
 
 /// Shows the choice once for each class of sizes between two powers of two.
@@ -130,9 +199,14 @@ bool is_possible(const Row &row, Situation s) {
 }
 
 const Row *find_for_user(const Situation &s) {
-    const Row *asked = asked_for[static_cast<std::size_t>(s.operation)];
-    const Row *found = find(s);
-    if (asked != nullptr && is_possible(*asked, s)) found = asked->means == s.means ? asked : nullptr;
+    const Row *found = find(s), *asked = nullptr;
+    for (const Wish &wish : wishes[static_cast<std::size_t>(s.operation)]) {
+        if (!wish.is_for(s)) continue;
+        asked = wish.row;
+        if (!is_possible(*asked, s)) continue;
+        found = asked->means == s.means ? asked : nullptr;
+        break;
+    }
     if (found != nullptr && is_shown) show(s, *found, asked);
     return found;
 }
@@ -156,28 +230,29 @@ Algorithm choose_part(const Situation &situation) {
 }
 
 void open_selection() {
-    const std::string &text = node.settings.collectives;
-    asked_for = {};
+    wishes = {};
     is_shown = false;
-    for (std::size_t begin = 0; begin < text.size();) {
-        const auto end = std::min(text.find(':', begin), text.size());
-        const std::string_view item = std::string_view(text).substr(begin, end - begin);
+    for (const std::string &item : fields_of(node.settings.collectives, ':'))
         if (item == "show")
             is_shown = true;
-        else
-            ask_for(text, item);
-        begin = end + 1;
-    }
-    user_asks = !text.empty();
+        else if (!item.empty())
+            add_wish(item);
+    user_asks = !node.settings.collectives.empty();
 }
 
 std::uint64_t selection_number() {
-    std::uint64_t number = 0;
-    for (std::size_t i = 0; i < asked_for.size(); i++) {
-        auto row = asked_for[i] == nullptr ? 0 : static_cast<std::uint64_t>(asked_for[i] - table[i].data()) + 1;
-        number = number * (table[i].size() + 1) + row;
-    }
-    return number;
+    std::uint64_t number = 14695981039346656037U; // FNV-1a
+    auto add = [&](std::uint64_t value) { number = (number ^ value) * 1099511628211U; };
+    for (std::size_t operation = 0; operation < wishes.size(); operation++)
+        for (const Wish &wish : wishes[operation]) {
+            add(operation);
+            add(static_cast<std::uint64_t>(wish.row - table[operation].data()));
+            for (const Range &range : wish.ranges) {
+                add(static_cast<std::uint64_t>(range.first));
+                add(static_cast<std::uint64_t>(range.last));
+            }
+        }
+    return number >> 1; // one can be added to it
 }
 
 } // namespace volley

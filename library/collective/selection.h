@@ -2,7 +2,9 @@
 /// Which algorithm a collective operation uses: one table (selection_table.h) decides from what all ranks know alike.
 ///
 /// Users can see what was chosen and why, and can choose themselves: VOLLEY_COLLECTIVES is "show", or
-/// "OPERATION=ALGORITHM", or several of these with ':' between. A user's choice is taken wherever it is possible.
+/// "OPERATION=ALGORITHM", or several of these with ':' between. A user's choice is taken wherever it is possible, or
+/// where its conditions hold: "bcast=binomial@bytes=1024-65535,ranks=13,hosts=2-". The first that can be taken is.
+/// `volley tune` finds such choices by measuring, and writes them to a file ("@FILE").
 #pragma once
 
 #include "core/communicator.h"

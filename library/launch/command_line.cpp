@@ -94,6 +94,15 @@ Mapping read_mapping(const std::string &text) {
     refuse("option --map-by has the value '" + text + "': it is slot or node");
 }
 
+/// What that option or environment variable says of collective operations, for other hosts to understand.
+std::string read_named_collectives(const std::string &typed, const std::string &text) {
+    try {
+        return read_collectives(text);
+    } catch (const Error &error) {
+        refuse("option " + typed + ": " + error.what());
+    }
+}
+
 std::vector<std::string> read_words(const std::string &text) {
     std::istringstream stream(text);
     std::vector<std::string> words{std::istream_iterator<std::string>(stream), {}};
@@ -231,6 +240,12 @@ void read_options(Reader &reader, CommandLine &line, Application &application, b
              line.environment.emplace_back("VOLLEY_PORT_RANGE",
                                            text_of(read_port_range(typed, from.value(typed, "two ports"))));
          }},
+        {"collectives",
+         [&](const std::string &typed, Reader &from) {
+             line.environment.emplace_back(
+                 "VOLLEY_COLLECTIVES",
+                 read_named_collectives(typed, from.value(typed, "@FILE, or what VOLLEY_COLLECTIVES takes")));
+         }},
         {"preload", [&](const std::string &, Reader &) { line.preload = true; }},
         {"preload-files",
          [&](const std::string &typed, Reader &from) {
@@ -364,6 +379,8 @@ For the whole job:
                       allocation of Slurm, otherwise ssh)
   --interface NAME    the network between hosts, by an interface's name or as 10.1.0.0/16 (one all hosts are in)
   --port-range A-B    ports at which ranks and daemons take connections, for firewalls (those the system chooses)
+  --collectives WHAT  which algorithms collective operations take: @FILE that volley tune has written, OPERATION=ALGORITHM,
+                      show (as the environment variable VOLLEY_COLLECTIVES has it)
   --preload           bring the programs to other hosts, where they need not be; ranks there run in a directory of
                       the job's, which is removed when it ends
   --preload-files A,B the same, and these files, which lie there under these names

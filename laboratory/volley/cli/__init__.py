@@ -31,6 +31,7 @@ from volley.cli import (
     study,
     systems,
     tests,
+    tune,
     versions,
 )
 from volley.errors import EXIT_FAILED, EXIT_INTERRUPTED, VolleyError
@@ -56,6 +57,7 @@ for module in (
     detect,
     explain,
     limits,
+    tune,
     importing,
     gdb,
     check,

@@ -207,7 +207,7 @@ def compare(contests: Sequence[Contest], margin: float, per_size: bool = False) 
     be significant *and* its interval must not lie within the margin to be FASTER or SLOWER.
     """
     pairs = [(contest, pair) for contest in contests for pair in contest.pairs(per_size)]
-    corrected = holm([_p_value(pair) for _, pair in pairs])
+    corrected = holm([rank_sum_p_value(pair.a, pair.b) for _, pair in pairs])
     verdicts = []
     for (contest, pair), p in zip(pairs, corrected, strict=True):
         shift, low, high, coverage = shift_interval(pair.a, pair.b)
@@ -240,11 +240,12 @@ def compare(contests: Sequence[Contest], margin: float, per_size: bool = False) 
     return verdicts
 
 
-def _p_value(pair: _Pair) -> float:
+def rank_sum_p_value(a: Sequence[float], b: Sequence[float]) -> float:
+    """Two-sided, of the Wilcoxon rank-sum test: exact up to MAXIMUM_LAUNCHES_EXACT values a side."""
     from scipy.stats import mannwhitneyu  # takes 0.7 s to import: not for `volley --help`
 
-    method = "exact" if max(len(pair.a), len(pair.b)) <= MAXIMUM_LAUNCHES_EXACT else "asymptotic"
-    return float(mannwhitneyu(pair.a, pair.b, alternative="two-sided", method=method).pvalue)
+    method = "exact" if max(len(a), len(b)) <= MAXIMUM_LAUNCHES_EXACT else "asymptotic"
+    return float(mannwhitneyu(a, b, alternative="two-sided", method=method).pvalue)
 
 
 def decide(low: float, high: float, coverage: float, p: float, margin: float) -> str:

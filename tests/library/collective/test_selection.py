@@ -64,6 +64,55 @@ def test_it_is_said_once_what_is_chosen_and_why(mpi_program: MpiProgram, mpirun:
     )
 
 
+def taken(said: str, operation: str) -> dict[int, str]:
+    """First size of each class → the algorithm that operations of MPI_COMM_WORLD took."""
+    line = re.compile(rf"^Volley: {operation} of (\d+) to \d+ bytes among \d+ ranks of MPI_COMM_WORLD: (\w+),", re.M)
+    return {int(size): algorithm for size, algorithm in line.findall(said)}
+
+
+def test_a_choice_may_have_conditions(mpi_program: MpiProgram, mpirun: MpiRun) -> None:
+    """The first that holds and is possible is taken; where none is, the library's own choice."""
+    program = mpi_program(PROGRAM)
+
+    def run(choice: str, *options: str, ranks: int = 4) -> dict[int, str]:
+        said = mpirun(*options, "--collectives", f"show:{choice}", "-n", ranks, program).stderr
+        return taken(said, "allreduce")
+
+    two_hosts = ("-genv", "VOLLEY_NODES", "2,2")
+    own = run("bcast=binomial@ranks=99", *two_hosts)
+    sizes = sorted(own)
+    assert sizes[0] < 256 <= sizes[-1]
+    some = run("allreduce=ring@bytes=256-:allreduce=recursive_doubling@bytes=0-255", *two_hosts)
+    assert some == {size: "ring" if size >= 256 else "recursive_doubling" for size in sizes}
+    assert run("allreduce=ring@bytes=256-511,ranks=3-5,hosts=2", *two_hosts) == {**own, 256: "ring"}
+    for elsewhere in ("ranks=5-", "ranks=3", "hosts=1", "hosts=3-4"):
+        assert run(f"allreduce=ring@{elsewhere}", *two_hosts) == own, elsewhere
+    on_one = run("allreduce=ring@hosts=1:allreduce=direct")  # a ring wants an element for each rank
+    assert on_one == {size: "ring" if size >= 256 else on_one[size] for size in on_one}
+    assert on_one[sizes[0]] == "direct"
+
+
+def test_choices_are_read_from_a_file(tmp_path: Path, mpi_program: MpiProgram, mpirun: MpiRun) -> None:
+    """By mpiexec, so that other hosts need no file; or by ranks that another launcher has started."""
+    program = mpi_program(PROGRAM)
+    file = tmp_path / "tuned"
+    file.write_text("# what is best here\nallreduce = ring @ ranks=4\n\nbcast=binomial # as before\nshow\n")
+    for option in (("--collectives", f"@{file}"), ("-genv", "VOLLEY_COLLECTIVES", f"@{file}")):
+        assert taken(mpirun(*option, "-n", 4, program).stderr, "allreduce")[256] == "ring"
+    for option in (("--collectives", f"@{tmp_path}"), ("-genv", "VOLLEY_COLLECTIVES", f"@{tmp_path}")):
+        outcome = mpirun(*option, "-n", 2, program, check=False)
+        assert outcome.returncode != 0
+        assert f"cannot read the file {tmp_path}: Is a directory" in outcome.stderr
+
+
+@pytest.mark.parametrize(
+    "condition", ["bytes", "bytes=", "bytes=5-4", "bytes=-5", "bytes=1k", "size=5", "bytes=1-2-3", ""]
+)
+def test_a_condition_that_means_nothing_is_refused(condition: str, mpi_program: MpiProgram, mpirun: MpiRun) -> None:
+    said = refusal(f"show:bcast=binomial@{condition}", mpi_program(PROGRAM), mpirun)
+    assert f"has 'bcast=binomial@{condition}': '{condition}' is no condition" in said
+
+
 def test_nothing_is_said_unasked(mpi_program: MpiProgram, mpirun: MpiRun) -> None:
     assert mpirun("-n", 2, mpi_program(PROGRAM)).stderr == ""
 
@@ -94,5 +143,5 @@ def test_what_all_ranks_must_choose_alike_is_compared(
 def test_ranks_may_ask_for_the_same_in_other_words(mpi_program: MpiProgram, mpirun: MpiRun) -> None:
     program = mpi_program(PROGRAM)
     one = ("-env", "VOLLEY_COLLECTIVES", "barrier=dissemination:bcast=binomial", program)
-    other = ("-env", "VOLLEY_COLLECTIVES", "bcast=binomial:show:barrier=dissemination", program)
+    other = ("-env", "VOLLEY_COLLECTIVES", "bcast=binomial@bytes=0-:show:barrier=dissemination", program)
     mpirun("-n", 2, *one, ":", "-n", 2, *other)

@@ -4,19 +4,48 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import ClassVar
 
 from volley.systems import knobs
 from volley.systems.flavours.base import LOST_WAKE_UPS, Flavour, Way
-from volley.systems.traits import Traits
+from volley.systems.traits import Algorithm, Traits
 
 VOLLEY_LOST = re.compile(r"^Volley: rank \d+: (\d+) waits? nobody ended in time\b.*lost wake-ups", re.MULTILINE)
 
 
 BY_NAME = ("daemon", "fabric")
 """Transports that mpiexec is told also for several hosts, where TCP goes without saying."""
+
+ALGORITHMS = {
+    "barrier": ("published", "hierarchical", "dissemination"),
+    "bcast": ("published", "direct", "pieces", "hierarchical", "binomial", "scatter_ring"),
+    "allgather": ("published", "staged", "direct", "hierarchical", "ring", "bruck", "linear"),
+    "alltoall": ("published", "staged", "direct", "hierarchical", "bruck", "linear"),
+    "reduce": ("published", "staged", "last", "direct", "hierarchical", "scatter_gather", "binomial"),
+    "allreduce": ("published", "staged", "last", "direct", "hierarchical", "ring", "recursive_doubling"),
+    "reduce_scatter": ("published", "direct", "staged", "pairwise", "linear"),
+    "scan": ("published", "direct", "staged", "recursive_doubling"),
+}
+"""Of the operations that there are tests for, as docs/compiling-and-running.md has them."""
+
+
+IN_MEMORY = frozenset({"published", "pieces", "staged", "last", "direct"})
+"""Algorithms for ranks of one host."""
+
+
+def may_be_possible(algorithm: str, ranks: int, hosts: int) -> bool:
+    """Whether there can be ranks in such a job that use that algorithm."""
+    if algorithm == "hierarchical":
+        return 1 < hosts < ranks
+    return hosts == 1 or algorithm not in IN_MEMORY
+
+
+def algorithms(collective: str, knobs: Mapping[str, str]) -> Iterable[Algorithm]:
+    """By name; where one is not possible, the library takes its own choice."""
+    for name in ALGORITHMS.get(collective, ()):
+        yield Algorithm(f"{collective}={name}", {"VOLLEY_COLLECTIVES": f"{collective}={name}"})
 
 
 class Volley(Flavour):
@@ -29,6 +58,7 @@ class Volley(Flavour):
         dashes={"process": "dash", "daemon": "dot", "fabric": "dashdot"},
         sockets=frozenset({"tcp", "daemon", "fabric"}),
         binding_advice="mpiexec --bind core",
+        algorithms=algorithms,
     )
     transports: ClassVar[Mapping[str, str]] = {
         "shared": "ranks share one address space: messages go straight from buffer to buffer",

@@ -66,13 +66,18 @@ struct CollectiveArea {
     static constexpr std::size_t most_stage_bytes = 262144;
     /// Up to this many bytes in all per rank, an alltoall of ranks in one address space is staged; above, they read the
     /// data in place (called in a row, in place and staged; 4 ranks on 2 cores: 16 KiB 6.2 and 4.2 us, 32 KiB 7.1 and
-    /// 5.6, 64 KiB 8.1 and 9.3; 8 ranks: 15 and 9.9, 16 and 14, 19 and 22). Allgather gains nothing.
+    /// 5.6, 64 KiB 8.1 and 9.3; 8 ranks: 15 and 9.9, 16 and 14, 19 and 22). Allgather gains nothing; the vector of a
+    /// reduce_scatter of ranks that share cores does (4 ranks: 16 KiB 12.5 and 9.3 us, 64 KiB 15 and 16).
     static constexpr std::size_t most_staged_at_once = 32768;
+    /// The same for ranks with a core each (volley tune on a Zen 5, 2 ranks: 2 KiB in all 0.30 and 0.19 us, 8 KiB 0.38
+    /// and 0.25, 16 KiB 0.44 and 0.37, 32 KiB 0.65 and 0.66).
+    static constexpr std::size_t most_staged_by_exchange = 16384;
     /// Up to here a few ranks with a core each, in one address space, publish data; above, they read it in place.
-    /// Published data is copied twice, one copy after the other (volley study, 2 ranks: reduce of 1 KiB 0.48 us
-    /// published, 0.52 in place, of 4 KiB 0.95 and 0.57; bcast of 512 B 0.47 and 0.45, of 4 KiB 0.83 and 0.46).
-    static constexpr std::size_t most_exchanged_bytes = 1024;
-    static constexpr std::size_t most_sent_out_bytes = 512;
+    /// Published data is copied twice, one copy after the other; in place it takes a round more (volley tune on a Zen
+    /// 5, 2 ranks, buffers written between: allreduce of 2 KiB 0.20 us published, 0.28 in place, of 4 KiB 0.39 and
+    /// 0.30; bcast of 1 KiB 0.14 and 0.18, of 2 KiB 0.17 and 0.19, of 4 KiB 0.36 and 0.23).
+    static constexpr std::size_t most_exchanged_bytes = 2048;
+    static constexpr std::size_t most_sent_out_bytes = 1024;
 
     std::uint32_t ranks;
     std::uint32_t direct;      ///< 1: ranks may use each other's pointers
@@ -176,11 +181,12 @@ class CollectiveRound {
         const CollectiveArea &area = *communicator.area;
         return area.direct == 0 && area.stage_bytes > 0 && (lines_migrate || !exchanges(communicator));
     }
-    /// Whether ranks that could read the data in place use the stage instead: with more ranks, or ranks that share
-    /// cores, one round less is worth one more copy.
+    /// Whether ranks that could read the data in place use the stage instead: one round less is worth one more copy.
     static bool is_staged_at_once(const Communicator &communicator, Count bytes) {
         const CollectiveArea &area = *communicator.area;
-        return area.direct != 0 && bytes <= static_cast<Count>(area.stage_bytes) && !exchanges(communicator);
+        const std::size_t most =
+            exchanges(communicator) ? CollectiveArea::most_staged_by_exchange : std::size_t{area.stage_bytes};
+        return area.direct != 0 && bytes <= static_cast<Count>(most);
     }
     /// Where a rank publishes data of this length.
     unsigned char *data(int rank, Count bytes) {

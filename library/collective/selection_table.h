@@ -106,6 +106,9 @@ inline bool is_staged_but_no_exchange(const Situation &s) { // for a pair, messa
 inline bool is_staged_or_at_once(const Situation &s) {
     return is_staged(s) || CollectiveRound::is_staged_at_once(s.communicator, s.bytes * s.ranks);
 }
+inline bool is_vector_staged(const Situation &s) {
+    return is_staged(s) || (!exchanges(s.communicator) && CollectiveRound::is_staged_at_once(s.communicator, s.bytes));
+}
 inline bool is_for_last(const Situation &s) {
     return !exchanges(s.communicator) &&
            s.bytes <= (node.oversubscribed() ? oversubscribed_by_last_bytes : by_last_bytes);
@@ -169,6 +172,7 @@ inline constexpr Means memory = Means::memory, nodes = Means::nodes, messages_on
 inline constexpr const char *is_small = "it is small enough to go through the memory where they meet";
 inline constexpr const char *reads = "ranks may read each other's memory";
 inline constexpr const char *in_pieces = "they share memory, but may not read each other's buffers";
+inline constexpr const char *one_copy_more = "one copy more is quicker than one round more";
 inline constexpr const char *by_leaders =
     "ranks lie on several nodes, and one message between two of these does for all";
 inline constexpr const char *few_messages = "it is short: few messages count";
@@ -211,7 +215,7 @@ inline constexpr Row allgather_rows[] = {
 };
 inline constexpr Row alltoall_rows[] = {
     {published, memory, has_room_for_all, each_fits, is_small},
-    {staged, memory, has_divided_stage, is_staged_or_at_once, "one copy more is quicker than one round more"},
+    {staged, memory, has_divided_stage, is_staged_or_at_once, one_copy_more},
     {direct, memory, is_direct, always, reads},
     {hierarchical, nodes, has_levels, is_collected, by_leaders},
     {bruck, messages_only, are_even, is_for_bruck, few_messages},
@@ -237,8 +241,8 @@ inline constexpr Row allreduce_rows[] = {
 };
 inline constexpr Row reduce_scatter_rows[] = {
     {published, memory, has_room, fits, is_small},
+    {staged, memory, has_divided_stage, is_vector_staged, one_copy_more},
     {direct, memory, is_direct, always, reads},
-    {staged, memory, has_divided_stage, is_staged, in_pieces},
     {pairwise, messages_only, can_be_in_pairs, is_too_large_together, "it is long: one operand at a time"},
     {linear, messages_only, always, always, otherwise},
 };

@@ -25,7 +25,7 @@ ALGORITHMS = {
     "alltoall": ("published", "staged", "direct", "hierarchical", "bruck", "linear"),
     "reduce": ("published", "staged", "last", "direct", "hierarchical", "scatter_gather", "binomial"),
     "allreduce": ("published", "staged", "last", "direct", "hierarchical", "ring", "recursive_doubling"),
-    "reduce_scatter": ("published", "direct", "staged", "pairwise", "linear"),
+    "reduce_scatter": ("published", "staged", "direct", "pairwise", "linear"),
     "scan": ("published", "direct", "staged", "recursive_doubling"),
 }
 """Of the operations that there are tests for, as docs/compiling-and-running.md has them."""

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Errors that reach a user: each names the thing, the value, and what to do."""
 
+from __future__ import annotations
+
+from pathlib import Path
+
 EXIT_FINE = 0
 EXIT_FAILED = 1
 """Something that was asked for could not be done (nothing could be measured, a disk is full)."""
@@ -42,3 +46,19 @@ class DataError(VolleyError):
 
 class SystemUnavailable(VolleyError):
     """A system under test cannot be installed or started here; the study goes on without it."""
+
+
+class DiskFull(VolleyError):
+    """No room is left for what has to be written."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(
+            f"no room is left in {folder}: the file system {mount_of(folder)} is full",
+            "free some space there (df -h), or, for temporary files, set TMPDIR to a folder with room; "
+            "then go on with a study by: volley study --resume --out FOLDER (what it has measured is kept)",
+        )
+
+
+def mount_of(folder: Path) -> Path:
+    """Where the file system with it is mounted."""
+    return next((one for one in (folder, *folder.parents) if one.is_mount()), folder)

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import tempfile
 import traceback
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
@@ -34,7 +35,7 @@ from volley.cli import (
     tune,
     versions,
 )
-from volley.errors import EXIT_FAILED, EXIT_INTERRUPTED, VolleyError
+from volley.errors import EXIT_FAILED, EXIT_INTERRUPTED, DiskFull, VolleyError
 
 app = typer.Typer(
     name="volley",
@@ -91,24 +92,37 @@ def main() -> None:
     try:
         app()
     except VolleyError as problem:
-        errors.print(f"[bold red]volley:[/] {escape(problem.problem)}", soft_wrap=True, highlight=False)
-        if problem.remedy:
-            errors.print(f"        {escape(problem.remedy)}", soft_wrap=True, highlight=False)
-        sys.exit(problem.exit_code)
+        _tell(errors, problem)
     except KeyboardInterrupt:
         errors.print("[bold]volley:[/] interrupted; every finished launch is kept", highlight=False)
         sys.exit(EXIT_INTERRUPTED)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
-    except Exception as problem:  # a fault of ours: kept for the report of it, not thrown at the user
-        handle, name = tempfile.mkstemp(prefix="volley-error-", suffix=".txt")
-        os.close(handle)
-        Path(name).write_text(traceback.format_exc())
-        errors.print(
-            f"[bold red]volley:[/] a fault in volley itself: {escape(type(problem).__name__)}: "
-            f"{escape(str(problem)[:300])}\n        please report it with the file {name}",
-            soft_wrap=True,
-            highlight=False,
-        )
-        sys.exit(EXIT_FAILED)
+    except OSError as problem:
+        if problem.errno not in (errno.ENOSPC, errno.EDQUOT):
+            _tell_fault(errors, problem)
+        _tell(errors, DiskFull(Path(problem.filename2 or problem.filename or tempfile.gettempdir())))
+    except Exception as problem:
+        _tell_fault(errors, problem)
+
+
+def _tell(errors: Console, problem: VolleyError) -> NoReturn:
+    errors.print(f"[bold red]volley:[/] {escape(problem.problem)}", soft_wrap=True, highlight=False)
+    if problem.remedy:
+        errors.print(f"        {escape(problem.remedy)}", soft_wrap=True, highlight=False)
+    sys.exit(problem.exit_code)
+
+
+def _tell_fault(errors: Console, problem: Exception) -> NoReturn:
+    """A fault of ours: kept for the report of it, not thrown at the user."""
+    handle, name = tempfile.mkstemp(prefix="volley-error-", suffix=".txt")
+    os.close(handle)
+    Path(name).write_text(traceback.format_exc())
+    errors.print(
+        f"[bold red]volley:[/] a fault in volley itself: {escape(type(problem).__name__)}: "
+        f"{escape(str(problem)[:300])}\n        please report it with the file {name}",
+        soft_wrap=True,
+        highlight=False,
+    )
+    sys.exit(EXIT_FAILED)

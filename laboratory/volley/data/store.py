@@ -23,7 +23,7 @@ import polars as pl
 from volley.benchmarks import Test, all_tests
 from volley.data.results import FORMAT, Launch, Study, from_dictionary, to_dictionary
 from volley.data.states import states_of
-from volley.errors import DataError, UsageError, VolleyError
+from volley.errors import DataError, UsageError, VolleyError, mount_of
 
 SAMPLES = "samples.parquet"
 FACTS = "study.json"
@@ -49,7 +49,8 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
         code = getattr(problem, "errno", None)
         if code == errno.ENOSPC or "No space left" in str(problem):
             raise VolleyError(
-                f"the disk with {path.parent} is full: {path.name} could not be written",
+                f"the disk with {path.parent} is full (file system {mount_of(path.parent)}): {path.name} could not be "
+                "written",
                 "free some space, then go on with --resume; all earlier launches are kept",
             ) from problem
         raise VolleyError(

@@ -24,6 +24,7 @@ from typing import Any, ClassVar, TypeVar
 from volley.data.results import LOST_HOST, Launch, Warning
 from volley.errors import VolleyError
 from volley.hosts.observer import ANSWER_SECONDS, HostClock, HostLost, Observer, compile_observer
+from volley.hosts.scratch import LEAST_BYTES, require_room
 from volley.machine import facts as machine_facts
 from volley.machine import processes
 from volley.machine.processes import Command, User
@@ -277,6 +278,20 @@ class Hosts(ABC):
         self._without_network()
         self.end_strays()
 
+    def check_room(self, folder: Path) -> None:
+        """Hosts that have no room left for a launch's folder are left out. Raises DiskFull if it is our own disk."""
+        require_room(folder)
+        quoted = shlex.quote(str(folder))
+        # %f: free blocks; %a: those that are not kept for root; %S: bytes of one.
+        line = f'free=%a; [ "$(id -u)" != 0 ] || free=%f; stat -f -c "$free %S" {quoted}'
+        others = [host for host in self.names if host not in self._sharing]
+        for host, said in self._each(others, lambda host: self._answer(host, line)).items():
+            blocks, each = (int(word) for word in said.split())
+            if blocks * each < LEAST_BYTES:
+                self._remove_from(host)
+                look = shlex.join(self.start(host, f"df -h {shlex.quote(str(folder.parent.parent))}"))
+                self._leave_out(host, f"host {host} has no room left for {folder.parent.parent}", f"make room: {look}")
+
     def _without_network(self) -> None:
         """Leaves out hosts that answer by another way than the one their ranks use, which is down."""
         if not self.interface:
@@ -299,13 +314,15 @@ class Hosts(ABC):
         for observer in self._observers.values():
             observer.close()
         self._observers.clear()
-        folders = {str(path if path.is_dir() else path.parent) for path in self._put}
-        others = [host for host in self.names if host not in self._sharing]
-        if folders and others:
-            line = f"rm -rf {shlex.join(sorted(folders))}"
-            with contextlib.suppress(VolleyError):
-                self._each(others, lambda host: self._answer(host, line))
+        self._each(self.names, self._remove_from)
         self._put.clear()
+
+    def _remove_from(self, host: str) -> None:
+        """What was put on a host, if it answers."""
+        folders = {str(path if path.is_dir() else path.parent) for path in self._put}
+        if folders and host not in self._sharing:
+            with contextlib.suppress(VolleyError):
+                self._answer(host, f"rm -rf {shlex.join(sorted(folders))}")
 
     # How
 
@@ -354,6 +371,7 @@ class Hosts(ABC):
         if outcome.timed_out:
             raise HostLost(f"files were not brought to or from host {host} within {STEP_LIMIT_SECONDS:g} s")
         if not outcome.fine or outcome.errors.strip():
+            self._remove_from(host)
             raise HostLost(
                 f"files cannot be brought to or from host {host}: {outcome.last_words()}",
                 f"see whether it has room: {shlex.join(self.start(host, 'df -h ' + tempfile.gettempdir()))}",

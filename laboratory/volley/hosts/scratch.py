@@ -8,7 +8,11 @@ import stat
 import tempfile
 from pathlib import Path
 
+from volley.errors import DiskFull
 from volley.machine.processes import OWNER
+
+LEAST_BYTES = 65536
+"""A file system with less is full: what could not be written whole has filled it to its last block."""
 
 
 def make_scratch() -> Path:
@@ -24,3 +28,11 @@ def _scratch_base() -> Path:
     if os.geteuid() != 0 or all(folder.stat().st_mode & stat.S_IXOTH for folder in (chosen, *chosen.parents)):
         return chosen
     return Path("/tmp")
+
+
+def require_room(folder: Path) -> None:
+    """Raises DiskFull if nothing more can be written there."""
+    told = os.statvfs(folder)
+    free = told.f_bfree if os.geteuid() == 0 else told.f_bavail
+    if free * told.f_frsize < LEAST_BYTES:
+        raise DiskFull(folder)

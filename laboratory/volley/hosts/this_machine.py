@@ -15,6 +15,7 @@ from volley.data.states import MachineState
 from volley.errors import VolleyError
 from volley.hosts.base import Hosts, Observed
 from volley.hosts.observer import Observer, compile_observer
+from volley.hosts.scratch import require_room
 from volley.machine import facts as machine_facts
 from volley.machine import processes
 from volley.machine.processes import Command, User
@@ -94,6 +95,10 @@ class ThisMachine(Hosts):
         """Of the CPUs that so many ranks are bound to."""
         observer = self._observers.get(self.names[0])
         return observer.state(machine_facts.usable_cpus()[: max(ranks, 1)]) if observer is not None else None
+
+    def check_room(self, folder: Path) -> None:
+        """There is one disk."""
+        require_room(folder)
 
     def check(self) -> None:
         """We are here."""

@@ -158,6 +158,8 @@ class Launcher:
                 else:
                     outcome = self.hosts.run(command, self.options.launch_limit_seconds, used)
             children = _cpu_seconds_of_children() - children
+            if not outcome.fine:
+                self.hosts.check_room(folder)
             self.hosts.fetch(folder)
             files = rank_files.read_launch(folder, seen.clocks)
             if cell.test.operation == "span":
@@ -167,6 +169,8 @@ class Launcher:
         if not outcome.fine or files.complete_ranks < cell.ranks:
             self.hosts.check()
             launch.lost = [host for host in used if host in self.hosts.lost and host not in lost_before]
+        if launch.lost:
+            files.samples = files.samples.clear()  # some ranks' alone would pass for those of all
         self._fill(launch, files, outcome, cell)
         # Ranks that a daemon has started are not among our children: then their own word counts.
         ranks = sum(fact["cpu_seconds"] for fact in files.said("usage"))

@@ -17,7 +17,7 @@ from volley.data.analyse import achieved_half_width, curves, launch_values
 from volley.data.results import LOST_HOST, CellFacts, Curve, Launch, Study, SystemFacts, from_dictionary
 from volley.data.states import states_of
 from volley.data.store import StudyFolder, labelled, reading
-from volley.errors import SystemUnavailable, VolleyError
+from volley.errors import DiskFull, SystemUnavailable, VolleyError
 from volley.hosts.base import Hosts
 from volley.hosts.choose import opened
 from volley.machine import facts as machine_facts
@@ -255,6 +255,8 @@ class Conductor:
         self.display.note(f"{cell.test.name}, {cell.ranks} ranks, {cell.system.name}")
         try:
             launch, samples = self.launcher.launch(cell, self._next_number(), block)
+        except DiskFull:
+            raise  # whatever cell came next
         except VolleyError as problem:
             state.stopped = "failed"
             self._not_measured(state, problem)

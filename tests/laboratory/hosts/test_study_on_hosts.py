@@ -19,7 +19,7 @@ from volley.errors import UsageError
 from volley.hosts import cluster as emulated
 from volley.hosts.base import parse_cpu_list
 from volley.hosts.choose import choose, read_hostfile
-from volley.hosts.observer import ClockReading, HostClock
+from volley.hosts.observer import ClockReading, HostClock, compile_observer
 
 from .support import VOLLEY, volley, why_no_cluster
 
@@ -231,7 +231,8 @@ def test_a_host_that_hangs_in_a_launch_is_left_out_and_taken_up_again(
         stopped = [one for one in those_in(inside) if one.pid != cluster.keepers["n3"].pid]
         try:
             for process in stopped:
-                process.suspend()
+                with contextlib.suppress(psutil.Error):
+                    process.suspend()
             said = study.communicate(timeout=120)[0]
             left = [words_of(one) for one in psutil.process_iter() if f"{tmp_path}" in words_of(one)]
         finally:
@@ -249,6 +250,40 @@ def test_a_host_that_hangs_in_a_launch_is_left_out_and_taken_up_again(
     assert again.returncode == 0, again.stderr
     assert {(launch["test"], launch["ranks"]) for launch in measured(out)} == {("pingpong", 2), ("alltoall", 3)}
     assert not any(one["name"] == "host left out" for one in facts_of(out)["warnings"]), "it answers again"
+
+
+def test_a_host_whose_disk_is_full_after_a_launch_is_left_out(cluster: emulated.Cluster, tmp_path: Path) -> None:
+    out = tmp_path / "study"
+    room = compile_observer().stat().st_size + 100_000  # for what is put there, but not for 5,000 samples of 16 bytes
+    for host, size in (("n2", 64 << 20), ("n3", room)):
+        subprocess.run([cluster.agent, host, f"mount -t tmpfs -o size={size} tmpfs /tmp"], check=True)
+    own = (
+        "--systems",
+        "mpich",
+        "--tests",
+        "pingpong",
+        "--sizes",
+        "8",
+        "--repetitions",
+        "5000",
+        "--launches",
+        "1",
+        "--freeze",
+        "5s",
+    )
+    try:
+        ended = through_agent(cluster, "--hosts", "n1,n3,n2", *own, "--interface", "eth0", "--out", out)
+        left = subprocess.run([cluster.agent, "n3", "ls /tmp"], check=True, capture_output=True, text=True).stdout
+    finally:
+        for host in ("n2", "n3"):
+            subprocess.run([cluster.agent, host, "umount /tmp"], check=True)
+    assert ended.returncode == 0, ended.stderr
+    (full, fine) = facts_of(out)["launches"]
+    assert (full["status"], full["reason"], full["operations"]) == ("failed", "host n3 has no room left for /tmp", 0)
+    assert (fine["status"], fine["operations"]) == ("measured", 10000)
+    (warning,) = (one for one in facts_of(out)["warnings"] if one["name"] == "host left out")
+    assert "df -h /tmp" in warning["remedy"]
+    assert left == ""
 
 
 def test_a_host_whose_network_is_down_is_named_though_it_answers(cluster: emulated.Cluster, tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ constexpr std::uint64_t whole_lines(std::uint64_t bytes) {
     return (bytes + cache_line - 1) / cache_line * cache_line;
 }
 
-inline constexpr std::uint64_t arena_magic = 0x59454c4c4f56'0f; ///< "VOLLEY", layout 15
+inline constexpr std::uint64_t arena_magic = 0x59454c4c4f56'10; ///< "VOLLEY", layout 16
 inline constexpr std::size_t description_bytes = 64;
 inline constexpr std::size_t secret_bytes = 32;
 
@@ -218,6 +218,8 @@ struct alignas(cache_line) ArenaHead {
     /// Where ranks ask their node daemon for help with recovery (boot/recovery_request.h); 0: all ranks are on this
     /// host, or there is none.
     std::atomic<std::uint32_t> launcher_socket;
+    /// Where tools ask what the ranks of other hosts do (boot/look_request.h); 0: nowhere.
+    std::atomic<std::uint32_t> look_socket;
     std::uint32_t revocable; ///< entries of the table of revoked contexts (boot/revocation.h)
     std::uint64_t revoked;   ///< its offset
 };

@@ -66,6 +66,7 @@ Schedule::Schedule(const char *name, Communicator &among, Form form)
     communicator = &among;
     carriers_[0].communicator = &among;
     carriers_[1].communicator = among.local_communicator;
+    is_about(MPI_ANY_SOURCE, 0, MPI_DATATYPE_NULL); // an operation of the library's own has no more to tell
     persistent_ = form == Form::persistent;
     active_ = !persistent_;
     if (form_ == Form::blocking) return;

@@ -51,6 +51,7 @@ int run_ranks(const Plan &plan, Arena &arena, const Signals &signals, const rlim
     supervisor.carry(connection.further);
     supervisor.carry(connection.relay);
     supervisor.carry(connection.desk);
+    supervisor.carry(connection.looks);
     if (plan.timeout_seconds > 0) supervisor.end_after(std::chrono::seconds(plan.timeout_seconds));
     return supervisor.run();
 }

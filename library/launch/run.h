@@ -9,6 +9,7 @@
 #include "boot/arena.h"
 #include "launch/further_jobs.h"
 #include "launch/hosts/channel.h"
+#include "launch/hosts/look_desk.h"
 #include "launch/hosts/recovery_desk.h"
 #include "launch/hosts/relay_process.h"
 #include "launch/hosts/silence.h"
@@ -36,6 +37,7 @@ struct NodeConnection {
     FurtherJobs *further = nullptr; ///< that ranks ask for; nullptr: they cannot
     RelayProcess *relay = nullptr;  ///< of messages; nullptr: ranks send them straight to each other
     RecoveryDesk *desk = nullptr;   ///< where ranks ask for help with recovery; nullptr: nowhere
+    LookDesk *looks = nullptr;      ///< where tools ask for the ranks of other hosts; nullptr: nowhere
     std::vector<int> listeners;     ///< by rank: the socket where it takes connections, or -1; empty: none has one
 };
 

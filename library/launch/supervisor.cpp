@@ -14,6 +14,7 @@
 #include "launch/ending.h"
 #include "launch/hosts/messages.h"
 #include "tools/report.h"
+#include "tools/snapshot_parts.h"
 #include "tools/why.h"
 #include "wait/descriptors.h"
 
@@ -77,6 +78,7 @@ int Supervisor::run() {
         wait();
         take_signals();
         if (desk_ != nullptr) desk_->advance(*channel_);
+        if (looks_ != nullptr && looks_->advance()) channel_->send(FrameKind::ask_hosts);
         if (channel_ != nullptr) take_orders();
         check_time();
         if (lost_ && !ending_) check_waiting_for_lost();
@@ -107,6 +109,7 @@ void Supervisor::wait() {
     if (further_ != nullptr) further_->watch(watched_);
     if (relay_ != nullptr) relay_->watch(watched_);
     if (desk_ != nullptr) desk_->watch(watched_);
+    if (looks_ != nullptr) looks_->watch(watched_);
     poll(watched_.data(), watched_.size(), timeout_ms());
     if (further_ != nullptr) further_->advance();
     if (relay_ != nullptr) take_notes();
@@ -123,6 +126,7 @@ int Supervisor::timeout_ms() const {
     if (const auto deadline = output_.deadline()) until = std::min(until, *deadline);
     if (lost_ && !ending_) until = std::min(until, now + lost_interval);
     if (first_look_) until = std::min(until, second_look_at_);
+    if (looks_ != nullptr) until = std::min(until, looks_->deadline().value_or(until));
     if (beats_ && !ending_) until = std::min(until, said_ + beat_interval);
     if (until == Clock::time_point::max()) return -1;
     return milliseconds_until(until);
@@ -174,6 +178,15 @@ void Supervisor::take_order(const Frame &order) {
         break;
     case FrameKind::view:
         begin_view();
+        break;
+    case FrameKind::look:
+        tell_look(order.number);
+        break;
+    case FrameKind::host_looked:
+        if (looks_ != nullptr) looks_->answer(order.number, order.payload);
+        break;
+    case FrameKind::hosts_looked:
+        if (looks_ != nullptr) looks_->finish();
         break;
     case FrameKind::ranks_failed:
         note_failures(RanksMessage::decode(order.payload).ranks, static_cast<Failure>(order.number));
@@ -388,6 +401,14 @@ void Supervisor::check_waiting_for_lost() {
         end_job(std::max(lost_->rank, 0), lost_->status, asked_to_end_.empty() ? why : "");
         return;
     }
+}
+
+void Supervisor::tell_look(std::int32_t question) {
+    std::string seen; // nothing: this host has no answer
+    try {
+        seen = view::encode_part(view::look(arena_.descriptor()));
+    } catch (const view::Unreadable &) {}
+    channel_->send(FrameKind::looked, question, seen);
 }
 
 void Supervisor::begin_view() {

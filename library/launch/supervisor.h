@@ -10,6 +10,7 @@
 
 #include "boot/arena.h"
 #include "launch/further_jobs.h"
+#include "launch/hosts/look_desk.h"
 #include "launch/hosts/recovery_desk.h"
 #include "launch/hosts/relay_process.h"
 #include "launch/hosts/silence.h"
@@ -54,6 +55,11 @@ class Supervisor {
         desk_ = desk;
     }
 
+    /// Takes care of what tools ask, too. nullptr: none can ask.
+    void carry(LookDesk *looks) {
+        looks_ = looks;
+    }
+
     /// Ends the job if it is not over by then, with a message and the status that timeout(1) has for it.
     void end_after(std::chrono::seconds time);
 
@@ -82,6 +88,7 @@ class Supervisor {
     void abort_elsewhere(int by);
     void check_waiting_for_lost();
     void check_time();
+    void tell_look(std::int32_t question);
     void begin_view();
     void end_view();
     void note_status(int status);
@@ -125,6 +132,7 @@ class Supervisor {
     FurtherJobs *further_ = nullptr;
     RelayProcess *relay_ = nullptr;
     RecoveryDesk *desk_ = nullptr;
+    LookDesk *looks_ = nullptr;
     Channel *channel_ = nullptr;
     bool beats_ = false, may_beat_ = false;
     Silence silence_;                          ///< of mpiexec

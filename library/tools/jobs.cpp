@@ -3,14 +3,17 @@
 
 #include "tools/process_info.h"
 #include "tools/snapshot.h"
+#include "tools/whole_job.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <climits>
+#include <cstddef>
 #include <cstring>
 #include <filesystem>
 #include <optional>
@@ -40,6 +43,21 @@ std::string job_behind(const std::string &descriptor) {
     return creator_of(std::string(text)) > 0 ? std::string(text) : std::string();
 }
 
+/// Whether the job's arenas have that file among them.
+bool has_arena(const Job &job, const std::string &path) {
+    struct stat wanted = {}, known = {};
+    return stat(path.c_str(), &wanted) == 0 && std::ranges::any_of(job.arenas, [&](const Descriptor &arena) {
+               return fstat(arena.get(), &known) == 0 && known.st_ino == wanted.st_ino && known.st_dev == wanted.st_dev;
+           });
+}
+
+bool has_ranks(const Descriptor &arena) {
+    std::uint32_t ranks_here = 0;
+    return pread(arena.get(), &ranks_here, sizeof ranks_here, offsetof(ArenaHead, ranks_here)) ==
+               static_cast<ssize_t>(sizeof ranks_here) &&
+           ranks_here > 0;
+}
+
 /// Adds the jobs one process has open. False if it may not be looked into.
 bool add_jobs_of(pid_t process, std::vector<Job> &jobs) {
     const std::string folder = "/proc/" + std::to_string(process) + "/fd";
@@ -51,14 +69,15 @@ bool add_jobs_of(pid_t process, std::vector<Job> &jobs) {
         std::string name = job_behind(path);
         if (name.empty()) continue;
         auto known = std::ranges::find(jobs, name, &Job::name);
-        if (known == jobs.end()) {
+        if (known == jobs.end() || !has_arena(*known, path)) {
             Descriptor arena(open(path.c_str(), O_RDONLY | O_CLOEXEC));
             if (!arena) {
                 if (errno == EACCES || errno == EPERM) return false;
                 continue;
             }
             const pid_t creator = creator_of(name);
-            known = jobs.insert(jobs.end(), {std::move(name), creator, std::move(arena), {}});
+            if (known == jobs.end()) known = jobs.insert(jobs.end(), {std::move(name), creator, {}, {}});
+            known->arenas.push_back(std::move(arena));
         }
         known->holders.push_back(process);
     }
@@ -67,7 +86,7 @@ bool add_jobs_of(pid_t process, std::vector<Job> &jobs) {
 
 bool is_rank(const Job &job, pid_t process) {
     try {
-        const Snapshot snapshot = look(job.arena.get());
+        const Snapshot snapshot = look_here(job);
         return std::ranges::find(snapshot.ranks, process, &RankView::process) != snapshot.ranks.end();
     } catch (const Unreadable &) {
         return false;
@@ -85,6 +104,7 @@ Search find_jobs() {
         if (process && !add_jobs_of(*process, search.jobs)) search.forbidden++;
     }
     std::ranges::sort(search.jobs, {}, &Job::creator);
+    for (Job &job : search.jobs) std::ranges::stable_partition(job.arenas, has_ranks);
     return search;
 }
 

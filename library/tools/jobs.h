@@ -15,8 +15,10 @@ namespace volley::view {
 struct Job {
     std::string name; ///< "volley-4711-..."
     pid_t creator;    ///< mpiexec, or rank 0
-    Descriptor arena;
-    std::vector<pid_t> holders; ///< processes that have it open
+    /// That of this host, and the outline that mpiexec of a job on several hosts has (launch/hosts/outline.h); those
+    /// with ranks come first. There are more where emulated hosts share a table of processes.
+    std::vector<Descriptor> arenas;
+    std::vector<pid_t> holders; ///< processes that have one open
 };
 
 struct Search {

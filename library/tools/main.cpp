@@ -3,6 +3,7 @@
 #include "tools/jobs.h"
 #include "tools/report.h"
 #include "tools/snapshot.h"
+#include "tools/whole_job.h"
 #include "tools/why.h"
 
 #include <cstdio>
@@ -25,7 +26,8 @@ constexpr const char *task_help = R"(mpitask shows what each rank of a running j
 
     mpitask [--why] [--json] [JOB]
 
-JOB is the process id of the job's mpiexec or of any of its ranks; it may be left out if one job runs.
+JOB is the process id of the job's mpiexec or of any of its ranks; it may be left out if one job runs. Of a job on several
+hosts all ranks are shown, on any of its hosts; one that does not answer in two seconds is named.
   --why       say for each rank that waits what it waits for, and whether the job hangs (takes 0.3 s)
   --json      for programs; without JOB all jobs that run
   --version, --help
@@ -42,7 +44,8 @@ constexpr const char *message_help = R"(mpimsg shows the messages of a running j
 
     mpimsg [--all] [--json] [JOB]
 
-JOB is the process id of the job's mpiexec or of any of its ranks; it may be left out if one job runs.
+JOB is the process id of the job's mpiexec or of any of its ranks; it may be left out if one job runs. Of a job on several
+hosts all messages are shown, on any of its hosts; one that does not answer in two seconds is named.
   --all       also the messages that collective operations are made of
   --json      for programs; without JOB all jobs that run
   --version, --help
@@ -117,10 +120,10 @@ struct Seen {
 };
 
 Seen look_closely(const Job &job, bool asked) {
-    Seen seen{look(job.arena.get()), std::nullopt};
+    Seen seen{look_everywhere(job), std::nullopt};
     if (!asked && !may_hang(seen.snapshot)) return seen;
     std::this_thread::sleep_for(between_looks);
-    Snapshot second = look(job.arena.get());
+    Snapshot second = look_everywhere(job);
     seen.verdict = explain(seen.snapshot, second);
     seen.snapshot = std::move(second);
     return seen;
@@ -128,7 +131,7 @@ Seen look_closely(const Job &job, bool asked) {
 
 int show(const Job &job, const Options &options) {
     if (options.messages) {
-        const Snapshot snapshot = look(job.arena.get());
+        const Snapshot snapshot = look_everywhere(job);
         std::fputs((job_line(snapshot) + "\n" + messages_table(snapshot, options.all)).c_str(), stdout);
         return success;
     }
@@ -151,7 +154,7 @@ int show_json(const Search &search, const Options &options) {
     for (const Job &job : search.jobs) {
         try {
             const Seen seen =
-                options.messages ? Seen{look(job.arena.get()), std::nullopt} : look_closely(job, options.why);
+                options.messages ? Seen{look_everywhere(job), std::nullopt} : look_closely(job, options.why);
             json.begin_object();
             write_job(json, seen.snapshot);
             if (options.messages)
@@ -176,7 +179,7 @@ int list(const Search &search, const Options &options) {
     std::printf("%10s  %5s  %s\n", "JOB", "RANKS", "PROGRAM");
     for (const Job &job : search.jobs) {
         try {
-            const Snapshot snapshot = look(job.arena.get());
+            const Snapshot snapshot = look_here(job);
             std::printf("%10d  %5zu  %s\n", static_cast<int>(job.creator), snapshot.ranks.size(),
                         programs_of(snapshot).c_str());
         } catch (const Unreadable &problem) {

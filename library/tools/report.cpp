@@ -43,7 +43,7 @@ TaskFields fields_of(const Snapshot &snapshot, const RankView &rank) {
     if (!rank.runs() || rank.function == 0) return fields;
     fields.function = function_name(rank.function);
     const bool waits = rank.wait.since_ns != 0;
-    if (waits) fields.seconds = snapshot.waited_seconds(rank);
+    if (waits) fields.seconds = Snapshot::waited_seconds(rank);
     if (const auto collective = collective_of(rank)) {
         fields.communicator = snapshot.communicator_name(collective->context);
         if (collective->root >= 0) fields.root = collective->root;
@@ -195,17 +195,34 @@ void write_fields(Json &json, const TaskFields &fields) {
     json.end_array();
 }
 
+/// "host n3 does not answer: nothing is known of ranks 4 and 5"
+std::string silence_text(const Snapshot &snapshot) {
+    std::string text;
+    for (std::size_t node = 0; node < snapshot.hosts.size(); node++) {
+        const HostView &host = snapshot.hosts[node];
+        if (host.is_seen) continue;
+        std::vector<int> ranks;
+        for (const RankView &rank : snapshot.ranks)
+            if (rank.node == static_cast<std::int32_t>(node)) ranks.push_back(rank.rank);
+        text += "host " + host.name + (host.is_silent ? " does not answer" : " cannot be asked from here") +
+                ": nothing is known of " + ranks_text(ranks) + "\n";
+    }
+    return text;
+}
+
 } // namespace
 
 std::string job_line(const Snapshot &snapshot) {
-    const std::size_t ranks = snapshot.ranks.size();
+    const std::size_t ranks = snapshot.ranks.size(), hosts = snapshot.hosts.size();
     return "job " + std::to_string(snapshot.creator) + ": " + std::to_string(ranks) +
-           (ranks == 1 ? " rank" : " ranks") + ", " + std::to_string(snapshot.cpus) +
-           (snapshot.cpus == 1 ? " CPU" : " CPUs") + (snapshot.ending ? ", ending" : "");
+           (ranks == 1 ? " rank" : " ranks") + (hosts > 1 ? " on " + std::to_string(hosts) + " hosts" : "") + ", " +
+           std::to_string(snapshot.cpus) + (snapshot.cpus == 1 ? " CPU" : " CPUs") +
+           (snapshot.ending ? ", ending" : "");
 }
 
 std::string tasks_table(const Snapshot &snapshot) {
     Table table({{"RANK", true},
+                 {"HOST", false},
                  {"PID", true},
                  {"PROGRAM", false},
                  {"STATE", false},
@@ -218,8 +235,9 @@ std::string tasks_table(const Snapshot &snapshot) {
                  {"FOR", true}});
     for (const RankView &rank : snapshot.ranks) {
         const TaskFields fields = fields_of(snapshot, rank);
-        table.add({std::to_string(rank.rank), rank.process > 0 ? std::to_string(rank.process) : "", rank.program,
-                   text_of(rank.doing), fields.function, text_of_any(fields, peer_text), text_of_any(fields, tag_text),
+        table.add({std::to_string(rank.rank), snapshot.host_of(rank),
+                   rank.process > 0 ? std::to_string(rank.process) : "", rank.program, text_of(rank.doing),
+                   fields.function, text_of_any(fields, peer_text), text_of_any(fields, tag_text),
                    text_of_any(fields, [](const TaskFields &one) { return one.communicator; }),
                    number_text(fields.count), fields.datatype, fields.seconds ? duration(*fields.seconds) : ""});
     }
@@ -228,7 +246,7 @@ std::string tasks_table(const Snapshot &snapshot) {
         if (rank.lost_wake_ups > 0)
             text += "rank " + std::to_string(rank.rank) + " was not woken in time " +
                     std::to_string(rank.lost_wake_ups) + " times: this is an error of Volley\n";
-    return text;
+    return text + silence_text(snapshot);
 }
 
 std::string messages_table(const Snapshot &snapshot, bool all) {
@@ -259,7 +277,7 @@ std::string messages_table(const Snapshot &snapshot, bool all) {
             text += "rank " + std::to_string(rank.rank) + " has " + std::to_string(rank.unexpected.length - shown) +
                     " more that have arrived\n";
     }
-    return text;
+    return text + silence_text(snapshot);
 }
 
 void write_job(Json &json, const Snapshot &snapshot) {
@@ -267,6 +285,15 @@ void write_job(Json &json, const Snapshot &snapshot) {
     json.member("pid", snapshot.creator);
     json.member("cpus", snapshot.cpus);
     json.member("ending", snapshot.ending);
+    json.key("hosts").begin_array();
+    for (std::size_t node = 0; node < snapshot.hosts.size(); node++) {
+        json.begin_object();
+        json.member("name", snapshot.hosts[node].name);
+        json.member("here", static_cast<std::int32_t>(node) == snapshot.node);
+        json.member("answers", snapshot.hosts[node].is_seen);
+        json.end_object();
+    }
+    json.end_array();
 }
 
 void write_tasks(Json &json, const Snapshot &snapshot) {
@@ -274,6 +301,7 @@ void write_tasks(Json &json, const Snapshot &snapshot) {
     for (const RankView &rank : snapshot.ranks) {
         json.begin_object();
         json.member("rank", rank.rank);
+        write_text_or_null(json, "host", snapshot.host_of(rank));
         json.member("pid", rank.process);
         json.member("program", rank.program);
         json.member("state", text_of(rank.doing));

@@ -93,12 +93,11 @@ class Look {
         result_.ending = head->ending.load(relaxed) != 0;
         auto records = reader_.read_array<RankRecord>(head->records, ranks_);
         if (!records) throw Unreadable{"the job has ended"};
-        result_.taken_ns = clock_ns();
+        taken_ns_ = clock_ns();
         result_.ranks.resize(ranks_);
         for (std::uint32_t rank = 0; rank < ranks_; rank++) take_rank(static_cast<int>(rank), records[rank]);
-        for (std::uint32_t rank = 0; head->node >= 0 && rank < ranks_; rank++)
-            if (records[rank].node != head->node) result_.ranks[rank].doing = Doing::elsewhere;
         auto nodes = reader_.read_array<NodeRecord>(head->node_records, std::min(head->nodes, ranks_));
+        if (head->node >= 0 && nodes) take_hosts(*head, records.get(), nodes.get());
         for (std::uint32_t node = 0; nodes && node < std::min(head->nodes, ranks_); node++) {
             const std::uint64_t shared = nodes[node].shared.load(relaxed), all = head->bytes;
             if (shared != 0 && shared < all && NodeShared::footprint(ranks_) <= all - shared) take_rings(shared);
@@ -107,9 +106,25 @@ class Look {
     }
 
   private:
+    /// Ranks of other hosts have records here that say where they are.
+    void take_hosts(const ArenaHead &head, const RankRecord *records, const NodeRecord *nodes) {
+        const auto count = static_cast<std::int32_t>(std::min(head.nodes, ranks_));
+        result_.node = head.node;
+        for (std::int32_t node = 0; node < count; node++)
+            result_.hosts.push_back({.name = printable(nodes[node].host, sizeof nodes[node].host),
+                                     .is_seen = node == head.node,
+                                     .is_silent = false});
+        for (std::uint32_t rank = 0; rank < ranks_; rank++) {
+            RankView &view = result_.ranks[rank];
+            view.node = std::clamp(records[rank].node, 0, count - 1);
+            if (view.node != head.node) view.doing = Doing::elsewhere;
+        }
+    }
+
     void take_rank(int number, const RankRecord &record) {
         RankView &rank = result_.ranks[static_cast<std::size_t>(number)];
         rank.rank = number;
+        rank.taken_ns = taken_ns_;
         rank.process = record.program.load(relaxed) != 0 ? record.program.load(relaxed) : record.process;
         rank.placement = record.placement;
         rank.space = record.space;
@@ -185,7 +200,7 @@ class Look {
                                         .tag = message.tag.load(relaxed),
                                         .context = message.context.load(relaxed),
                                         .bytes = message.bytes.load(relaxed),
-                                        .age_seconds = seconds_between(arrived, result_.taken_ns),
+                                        .age_seconds = seconds_between(arrived, taken_ns_),
                                         .on_its_way = false,
                                         .at_sender = message.at_sender.load(relaxed) != 0});
         }
@@ -249,6 +264,7 @@ class Look {
 
     Reader reader_;
     std::uint32_t ranks_ = 0;
+    std::uint64_t taken_ns_ = 0;
     Snapshot result_;
 };
 
@@ -260,6 +276,8 @@ const char *text_of(Doing doing) {
         return "not started";
     case Doing::elsewhere:
         return "on another host";
+    case Doing::silent:
+        return "no answer";
     case Doing::before_mpi:
         return "before MPI";
     case Doing::computing:
@@ -278,8 +296,14 @@ const char *text_of(Doing doing) {
     return "ended";
 }
 
-double Snapshot::waited_seconds(const RankView &rank) const {
-    return *seconds_between(rank.wait.since_ns, taken_ns);
+double Snapshot::waited_seconds(const RankView &rank) {
+    return *seconds_between(rank.wait.since_ns, rank.taken_ns);
+}
+
+std::string Snapshot::host_of(const RankView &rank) const {
+    return rank.node >= 0 && rank.node < static_cast<std::int32_t>(hosts.size())
+               ? hosts[static_cast<std::size_t>(rank.node)].name
+               : std::string();
 }
 
 const CommunicatorView *Snapshot::communicator(const RankView &rank, std::uint32_t context) {
@@ -303,6 +327,9 @@ std::vector<int> Snapshot::members(const RankView &rank, std::uint32_t context, 
     for (const RankView &other : ranks)
         if (const CommunicatorView *entry = communicator(other, context); entry && entry->own_group == group)
             found.push_back(other.rank);
+    if (!peers && static_cast<int>(found.size()) >= own->size) return found;
+    for (const RankView &other : ranks)
+        if (!other.is_seen()) found.push_back(other.rank);
     return found;
 }
 

@@ -19,14 +19,15 @@
 namespace volley::view {
 
 enum class Doing {
-    not_started,
-    elsewhere,  ///< on another host, where it is to be looked at ///< the launcher has not come to it yet
-    before_mpi, ///< its program runs, and has not called MPI_Init
-    computing,  ///< outside of MPI
-    in_mpi,     ///< inside a function, and has not waited long
-    waiting,    ///< inside a function, for others
-    stopped,    ///< by a signal or a debugger
-    finalised,  ///< after MPI_Finalize
+    not_started, ///< the launcher has not come to it yet
+    elsewhere,   ///< on another host, which nobody here can ask
+    silent,      ///< on another host, which does not answer
+    before_mpi,  ///< its program runs, and has not called MPI_Init
+    computing,   ///< outside of MPI
+    in_mpi,      ///< inside a function, and has not waited long
+    waiting,     ///< inside a function, for others
+    stopped,     ///< by a signal or a debugger
+    finalised,   ///< after MPI_Finalize
     ended,
 };
 
@@ -76,7 +77,8 @@ struct MessageView {
 
 struct RankView {
     int rank = 0;
-    pid_t process = 0;
+    std::int32_t node = -1; ///< of the job's hosts; -1: all ranks are on this host
+    pid_t process = 0;      ///< on its own host
     std::string program;
     Placement placement = Placement::process;
     std::uint32_t space = 0;
@@ -90,7 +92,12 @@ struct RankView {
     std::vector<CommunicatorView> communicators;
     std::uint32_t lost_wake_ups = 0; ///< wait/sleep.h
     std::uint64_t traffic = 0;       ///< changes with each message that comes
+    std::uint64_t taken_ns = 0;      ///< CLOCK_MONOTONIC of its host when all this was so
 
+    /// Whether anything is known of it but that it is somewhere else.
+    bool is_seen() const {
+        return doing != Doing::elsewhere && doing != Doing::silent;
+    }
     bool runs() const {
         return doing != Doing::ended && doing != Doing::not_started;
     }
@@ -99,21 +106,32 @@ struct RankView {
     }
 };
 
+/// One of several hosts of a job.
+struct HostView {
+    std::string name;
+    bool is_seen = false;   ///< its ranks are among those of the snapshot
+    bool is_silent = false; ///< it was asked, and has not answered
+};
+
 struct Snapshot {
     std::string job; ///< name
     pid_t creator = 0;
-    std::uint32_t cpus = 0;
+    std::int32_t node = -1; ///< whose ranks were looked at here; -1: all are on this host
+    std::uint32_t cpus = 0; ///< of all hosts that are seen
     bool ending = false;
-    std::uint64_t taken_ns = 0; ///< CLOCK_MONOTONIC
+    std::vector<HostView> hosts; ///< by node; empty: all ranks are on this host
     std::vector<RankView> ranks;
     std::vector<MessageView> messages;
 
-    double waited_seconds(const RankView &rank) const;
+    static double waited_seconds(const RankView &rank);
+    /// The host of a rank; empty if there is only one.
+    std::string host_of(const RankView &rank) const;
     /// The rank's entry for a context of either kind of traffic; nullptr if it is not in it.
     static const CommunicatorView *communicator(const RankView &rank, std::uint32_t context);
     /// "MPI_COMM_WORLD", "rows", or "communicator #12" without a name.
     std::string communicator_name(std::uint32_t context) const;
-    /// The ranks that have `context` and are in the group a member of which is this rank's peer (`peers`) or equal.
+    /// The ranks that have `context` and are in the group a member of which is this rank's peer (`peers`) or equal; and
+    /// those that cannot be seen, if they may be members, too.
     std::vector<int> members(const RankView &rank, std::uint32_t context, bool peers) const;
 };
 

@@ -74,10 +74,14 @@ std::string headline(const Snapshot &now, const Verdict &verdict) {
                ranks_text(verdict.hung).substr(verdict.hung.size() == 1 ? 5 : 6) +
                (verdict.hung.size() == 1 ? " hangs" : " hang") + ": nothing the other ranks may do can free " +
                (verdict.hung.size() == 1 ? "it." : "them.");
-    std::vector<int> computing, stopped;
+    std::vector<int> computing, stopped, unseen;
     bool any_runs = false;
     for (const RankView &rank : now.ranks) {
         any_runs |= rank.runs();
+        if (!rank.is_seen()) {
+            unseen.push_back(rank.rank);
+            continue;
+        }
         if (rank.doing == Doing::stopped) stopped.push_back(rank.rank);
         if (rank.runs() && !rank.waits() && rank.doing != Doing::stopped) computing.push_back(rank.rank);
     }
@@ -88,6 +92,8 @@ std::string headline(const Snapshot &now, const Verdict &verdict) {
             ": " + ranks_text(stopped) + (stopped.size() == 1 ? " is" : " are") + " stopped by a signal or a debugger";
     else if (!computing.empty())
         text += ": " + ranks_text(computing) + (computing.size() == 1 ? " does" : " do") + " not wait";
+    else if (!unseen.empty())
+        text += ": nothing is known of " + ranks_text(unseen);
     else
         text += ": all ranks wait, but messages still move";
     return text + ".";
@@ -123,7 +129,7 @@ std::vector<Reason> reasons(const Snapshot &now, const std::vector<Dependence> &
     for (Reason &reason : result) {
         const RankView &first = view_of(now, reason.ranks.front());
         double longest = 0;
-        for (int rank : reason.ranks) longest = std::max(longest, now.waited_seconds(view_of(now, rank)));
+        for (int rank : reason.ranks) longest = std::max(longest, Snapshot::waited_seconds(view_of(now, rank)));
         reason.sentence = ranks_text(reason.ranks) + (reason.ranks.size() == 1 ? " waits in " : " wait in ") +
                           sentence(first, dependences[static_cast<std::size_t>(first.rank)]) + ", since " +
                           duration(longest) + caveat(first);
@@ -158,7 +164,9 @@ std::string describe(const Snapshot &snapshot, const RankView &rank) {
     case Doing::not_started:
         return "has not started";
     case Doing::elsewhere:
-        return "runs on another host, where mpitask shows it";
+        return "runs on another host, which cannot be asked from here";
+    case Doing::silent:
+        return "runs on host " + snapshot.host_of(rank) + ", which does not answer";
     case Doing::before_mpi:
         return "has not called MPI_Init";
     case Doing::computing:

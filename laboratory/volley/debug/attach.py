@@ -55,6 +55,11 @@ def find_rank(number: int, job: int | None) -> Rank:
     if not 0 <= number < len(ranks):
         raise UsageError(f"the job {jobs[0]['pid']} has no rank {number}", f"its ranks are 0 to {len(ranks) - 1}")
     found = ranks[number]
+    here = [host["name"] for host in jobs[0]["hosts"] if host["here"]]
+    if found["host"] is not None and found["host"] not in here:
+        raise VolleyError(
+            f"rank {number} runs on host {found['host']}", f"there: volley gdb {number} --job {jobs[0]['pid']}"
+        )
     if found["state"] in ("ended", "not started"):
         raise VolleyError(f"rank {number} has {found['state']}" if found["state"] == "ended" else "it has not started")
     return Rank(number, found["pid"], found["placement"] == "shared", found["program_base"], found["interpreter_base"])

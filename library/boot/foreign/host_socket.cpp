@@ -27,10 +27,15 @@ bool read_all(const Descriptor &socket, void *bytes, std::size_t count) {
     return count == 0 || recv(socket.get(), bytes, count, MSG_WAITALL) == static_cast<ssize_t>(count);
 }
 
-bool is_of_same_user(const Descriptor &socket) {
+std::optional<uid_t> user_of(const Descriptor &socket) {
     ucred peer = {};
     socklen_t bytes = sizeof peer;
-    return getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 && peer.uid == geteuid();
+    if (getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0) return std::nullopt;
+    return peer.uid;
+}
+
+bool is_of_same_user(const Descriptor &socket) {
+    return user_of(socket) == geteuid();
 }
 
 Descriptor listen_on_host(const char *purpose, std::uint32_t &number) {
@@ -41,10 +46,14 @@ Descriptor listen_on_host(const char *purpose, std::uint32_t &number) {
     return listener;
 }
 
-Descriptor try_to_connect_on_host(std::uint32_t number) {
+Descriptor connect_on_host_of(std::uint32_t number, uid_t user) {
     Descriptor made(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    if (!made || !connect_to_name(made, number) || !is_of_same_user(made)) return {};
+    if (!made || !connect_to_name(made, number) || user_of(made) != user) return {};
     return made;
+}
+
+Descriptor try_to_connect_on_host(std::uint32_t number) {
+    return connect_on_host_of(number, geteuid());
 }
 
 Descriptor connect_on_host(std::uint32_t number, const char *whom) {

@@ -37,6 +37,9 @@ enum class FrameKind : std::uint32_t {
     revoke,       ///< a rank has revoked the communicator with context `number`
     contribution, ///< of a rank, to an agreement (boot/recovery_request.h)
     abort_ranks,  ///< rank `number` has aborted ranks of other hosts together with itself (messages.h)
+    // The same, for tools (look_desk.h).
+    ask_hosts, ///< what do the ranks of other hosts do?
+    looked,    ///< what those of this host do (tools/snapshot_parts.h); `number` is that of the question
     // From mpiexec.
     job = 100,      ///< what to run (messages.h)
     start,          ///< where all ranks take connections
@@ -51,6 +54,9 @@ enum class FrameKind : std::uint32_t {
     revoked,        ///< the communicator with context `number`
     decided,        ///< an agreement (boot/recovery_request.h)
     ranks_aborted,  ///< as abort_ranks
+    look,           ///< what do the ranks of this host do? `number` is that of the question
+    host_looked,    ///< what those of node `number` do; nothing: it has not answered
+    hosts_looked,   ///< that was all of the answer
     // Both.
     alive = 200, ///< nothing but that
     // To a resident daemon (resident_daemon.h), which answers with one of the same kind.

@@ -16,6 +16,7 @@
 #include "launch/ending.h"
 #include "launch/hosts/daemon_channel.h"
 #include "launch/hosts/locations.h"
+#include "launch/hosts/outline.h"
 #include "launch/plan.h"
 #include "launch/run.h"
 
@@ -47,6 +48,7 @@ Coordinator::Coordinator(const CommandLine &line, const std::vector<std::string>
         }
         node_of_.push_back(node);
     }
+    looks_ = Looks(hosts_.size());
 }
 
 int Coordinator::run() {
@@ -56,6 +58,7 @@ int Coordinator::run() {
         take_signals();
         answer_questions();
         for (Node &node : nodes_) take_frames(node);
+        answer_tools();
         if (!jobs_sent_ && !ending_ && all_have([](const Node &node) { return node.hello.has_value(); })) send_jobs();
         for (Node &node : nodes_)
             if (node.preload && !ending_) preload(node);
@@ -115,6 +118,7 @@ void Coordinator::wait() {
         node.silence.watch(watched_);
     }
     if (listener_) watched_.push_back({listener_.get(), POLLIN, 0});
+    if (look_desk_) look_desk_->watch(watched_);
     poll(watched_.data(), watched_.size(), timeout_ms());
     output_.advance();
     error_.advance();
@@ -123,6 +127,7 @@ void Coordinator::wait() {
 int Coordinator::timeout_ms() const {
     auto until = Clock::now() + beat_interval; // also to look at the time since hosts were heard of
     if (give_up_at_) until = std::min(until, *give_up_at_);
+    until = std::min(until, looks_.deadline().value_or(until));
     return milliseconds_until(until);
 }
 
@@ -166,6 +171,13 @@ void Coordinator::take(Node &node, const Frame &frame) {
         if (const auto contribution = Contribution::decode(frame.payload, node_of_.size()))
             if (const auto decision = agreements_.contribute(*contribution)) tell(*decision);
         return;
+    case FrameKind::ask_hosts:
+        return looks_.ask(static_cast<Looks::Asker>(&node - nodes_.data()));
+    case FrameKind::looked: {
+        const auto number = static_cast<std::int32_t>(&node - nodes_.data());
+        if (const auto asker = looks_.answered(number, frame.number)) tell_looked(*asker, number, frame.payload);
+        return;
+    }
     case FrameKind::input_taken:
         return input_.passed_on(frame.number);
     case FrameKind::ended:
@@ -211,6 +223,7 @@ void Coordinator::send_jobs() {
     for (const Application &application : line_.applications) job.ranks.push_back(application.ranks);
     addresses_ = std::move(addresses);
     listen_for_questions(job);
+    open_for_tools(job);
     job.person = output_.is_terminal() || isatty(STDIN_FILENO) == 1;
     for (std::size_t number = 0; number < nodes_.size(); number++) {
         job.node = static_cast<std::int32_t>(number);
@@ -316,6 +329,44 @@ void Coordinator::listen_for_questions(JobMessage &job) {
 /// That there is a connection is the answer.
 void Coordinator::answer_questions() {
     while (listener_ && accept_from(listener_)) {}
+}
+
+/// Without a desk tools still have those of the hosts with ranks.
+void Coordinator::open_for_tools(const JobMessage &job) {
+    const auto no_node = static_cast<std::int32_t>(hosts_.size());
+    try {
+        look_desk_.emplace(job.secret, no_node);
+    } catch (const Error &) {
+        return;
+    }
+    const JobLayout layout{.node_of = node_of_, .own = no_node, .name = job.job, .secret = job.secret};
+    outline_ = make_outline(layout, hosts_, look_desk_->socket());
+}
+
+void Coordinator::answer_tools() {
+    if (look_desk_ && look_desk_->advance()) looks_.ask(Looks::mpiexec);
+    std::vector<bool> is_there;
+    for (const Node &node : nodes_) is_there.push_back(started_ && !node.ended);
+    for (bool is_over = true; is_over;) {
+        if (const auto round = looks_.begin(is_there, Clock::now()))
+            for (const std::int32_t node : round->nodes)
+                nodes_[static_cast<std::size_t>(node)].daemon.channel.send(FrameKind::look, round->number);
+        const auto end = looks_.end(Clock::now());
+        is_over = end.has_value();
+        if (!end) continue;
+        for (const std::int32_t node : end->silent) tell_looked(end->asker, node, "");
+        if (end->asker == Looks::mpiexec)
+            look_desk_->finish();
+        else
+            nodes_[static_cast<std::size_t>(end->asker)].daemon.channel.send(FrameKind::hosts_looked);
+    }
+}
+
+void Coordinator::tell_looked(Looks::Asker asker, std::int32_t node, const std::string &seen) {
+    if (asker == Looks::mpiexec)
+        look_desk_->answer(node, seen);
+    else
+        nodes_[static_cast<std::size_t>(asker)].daemon.channel.send(FrameKind::host_looked, node, seen);
 }
 
 void Coordinator::lose(Node &node, const std::string &reason) {

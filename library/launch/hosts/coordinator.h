@@ -15,6 +15,8 @@
 #include "launch/hosts/channel.h"
 #include "launch/hosts/daemon_connection.h"
 #include "launch/hosts/host_list.h"
+#include "launch/hosts/look_desk.h"
+#include "launch/hosts/looks.h"
 #include "launch/hosts/messages.h"
 #include "launch/hosts/preload.h"
 #include "launch/hosts/silence.h"
@@ -63,6 +65,9 @@ class Coordinator {
     void take_failed(const Node &node, const Frame &frame);
     void send_jobs();
     void preload(Node &node);
+    void open_for_tools(const JobMessage &job);
+    void answer_tools();
+    void tell_looked(Looks::Asker asker, std::int32_t node, const std::string &seen);
     void listen_for_questions(JobMessage &job);
     void answer_questions();
     void send_start();
@@ -102,8 +107,11 @@ class Coordinator {
     bool stopped_ = false; ///< no beats: a SIGTSTP has been passed on
     std::optional<int> status_;
     Agreements agreements_;
-    std::size_t failed_ = 0;      ///< ranks
-    std::optional<int> outlived_; ///< the status of the first of them
+    Looks looks_;
+    std::optional<LookDesk> look_desk_; ///< for tools on this host, once they can find the job
+    Descriptor outline_;                ///< by which they find it
+    std::size_t failed_ = 0;            ///< ranks
+    std::optional<int> outlived_;       ///< the status of the first of them
     std::vector<int> asked_to_end_;
     Clock::time_point began_ = Clock::now(), said_ = began_;
     std::optional<Clock::time_point> give_up_at_;

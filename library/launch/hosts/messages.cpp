@@ -1,92 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "launch/hosts/messages.h"
 
-#include <cstring>
-#include <type_traits>
+#include "boot/encoding.h"
 
-#include "boot/error.h"
+namespace volley {
 
-namespace volley::launch {
-namespace {
-
-/// Appends values; lists and texts with their length before them.
-class Writer {
-  public:
-    template <class Value> Writer &operator<<(const Value &value) {
-        if constexpr (std::is_trivially_copyable_v<Value>) {
-            text_.append(reinterpret_cast<const char *>(&value), sizeof value);
-        } else {
-            *this << static_cast<std::uint64_t>(value.size());
-            for (const auto &element : value) *this << element;
-        }
-        return *this;
-    }
-    std::string take() {
-        return std::move(text_);
-    }
-
-  private:
-    std::string text_;
-};
-
-class Reader {
-  public:
-    explicit Reader(const std::string &text) : text_(text) {}
-
-    template <class Value> Reader &operator>>(Value &value) {
-        if constexpr (std::is_trivially_copyable_v<Value>) {
-            if (text_.size() - at_ < sizeof value) refuse();
-            std::memcpy(&value, text_.data() + at_, sizeof value);
-            at_ += sizeof value;
-        } else {
-            std::uint64_t size = 0;
-            *this >> size;
-            if (size > text_.size() - at_) refuse(); // every element takes a byte or more
-            value.resize(size);
-            for (auto &element : value) *this >> element;
-        }
-        return *this;
-    }
-    void end() const {
-        if (at_ != text_.size()) refuse();
-    }
-
-  private:
-    [[noreturn]] static void refuse() {
-        throw Error(
-            "mpiexec and its node daemon do not understand each other: are they of the same version of Volley?");
-    }
-
-    const std::string &text_;
-    std::size_t at_ = 0;
-};
-
-Writer &operator<<(Writer &writer, const HostAddress &address) {
-    return writer << address.interface << address.address << address.prefix;
-}
-Reader &operator>>(Reader &reader, HostAddress &address) {
-    return reader >> address.interface >> address.address >> address.prefix;
+auto fields(MaybeConst<HostAddress> auto &address) {
+    return std::tie(address.interface, address.address, address.prefix);
 }
 
-Writer &operator<<(Writer &writer, const BootedNode &node) {
-    return writer << node.name << node.host << node.slots << node.address << node.port;
-}
-Reader &operator>>(Reader &reader, BootedNode &node) {
-    return reader >> node.name >> node.host >> node.slots >> node.address >> node.port;
-}
+namespace launch {
 
-template <class... Values> std::string encoded(const Values &...values) {
-    Writer writer;
-    (writer << ... << values);
-    return writer.take();
+auto fields(MaybeConst<BootedNode> auto &node) {
+    return std::tie(node.name, node.host, node.slots, node.address, node.port);
 }
-template <class... Values> void decode_into(const std::string &text, Values &...values) {
-    Reader reader(text);
-    (reader >> ... >> values);
-    reader.end();
-}
-
-} // namespace
 
 std::string HelloMessage::encode() const {
     return encoded(version, machine, host, addresses);
@@ -172,4 +99,5 @@ BootedSet decode_booted_set(const std::string &text) {
     return set;
 }
 
-} // namespace volley::launch
+} // namespace launch
+} // namespace volley

@@ -13,6 +13,7 @@
 #include "boot/sockets.h"
 #include "launch/hosts/channel.h"
 #include "launch/hosts/daemon_channel.h"
+#include "launch/hosts/look_desk.h"
 #include "launch/hosts/messages.h"
 #include "launch/hosts/preload.h"
 #include "launch/hosts/relay_process.h"
@@ -59,6 +60,8 @@ class NodeDaemon {
         publish(arena, plan, start);
         arena.head()->recovery = line.recovery && can_recover(arena.head()->transport) ? 1 : 0;
         RecoveryDesk desk(arena);
+        LookDesk looks(job.secret, job.node);
+        arena.head()->look_socket = looks.socket();
         Input input(Input::Source::mpiexec);
         Output output(plan.here, plan.ranks(), line.label, channel_, job.person != 0);
         const Signals signals;
@@ -68,6 +71,7 @@ class NodeDaemon {
                                   .beats = job.beats != 0,
                                   .relay = relay ? &*relay : nullptr,
                                   .desk = &desk,
+                                  .looks = &looks,
                                   .listeners = numbers_};
         if (job.port != 0) connection.silence.ask_at(job.asked_at, {job.port});
         return run_ranks(plan, arena, signals, open_files, input, output, std::move(connection));

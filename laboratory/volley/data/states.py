@@ -69,15 +69,21 @@ def _read(said: object) -> MachineState:
     return MachineState(**{name: float(value) for name, value in known.items() if isinstance(value, int | float)})
 
 
+def probed(launch: Launch) -> tuple[MachineState, MachineState]:
+    """What the probe said before and after a launch."""
+    return _read(launch.state.get("before")), _read(launch.state.get("after"))
+
+
 def change_within(launch: Launch) -> str:
     """What changed between the probes before and after a launch; '' if nothing did, or nobody probed."""
-    return _read(launch.state.get("before")).change(_read(launch.state.get("after")))
+    before, after = probed(launch)
+    return before.change(after)
 
 
 def state_of(launch: Launch) -> MachineState | None:
     """Of the whole launch; None if nobody probed, or it changed in the middle."""
-    both = [_read(launch.state.get(when)) for when in ("before", "after")]
-    if both == [MachineState(), MachineState()] or change_within(launch):
+    both = probed(launch)
+    if both == (MachineState(), MachineState()) or change_within(launch):
         return None
     means = {}
     for one in fields(MachineState):

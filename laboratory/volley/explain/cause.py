@@ -83,6 +83,9 @@ class Cause(ABC):
     to_the_byte: ClassVar[bool] = True
     """Whether an edge is narrowed to the byte before examine(); False where its operations take too long for that."""
 
+    about_machine: ClassVar[bool] = False
+    """Whether it is no system's doing: reports tell its findings once, about the machine."""
+
     @abstractmethod
     def suspect(self, finding: Finding, scene: Scene) -> Suspicion | None:
         """Whether this cause may be behind the finding, from what was measured already; None: it cannot be."""

@@ -20,6 +20,7 @@ from volley.detect.certainty import together
 from volley.detect.finding import Finding
 from volley.detect.finding_text import heading, sentences
 from volley.detect.material import CurveData, Material
+from volley.explain.cause import causes
 from volley.explain.occupancy import loads, timely
 from volley.sizes import format_size
 
@@ -129,6 +130,14 @@ class Ranking:
         if changed is not None:
             rest, one = changed
             found.append(one)
+        for cause in causes():
+            mine = [one for one in rest if cause.about_machine and one.cause == cause.name]
+            if mine:
+                rest = [one for one in rest if one not in mine]
+                best = [it["causes"][0] for it in map(self._explanation, mine) if it and it.get("causes")][:1]
+                said = " ".join(text for one in best for text in one.get("said", ()))
+                remedy = "".join(str(one.get("remedy", "")) for one in best)
+                found.append(self._machine(cause.summary[:-1], mine, said, remedy))
         for title, touched, says, advice in self._conditions():
             mine = [one for one in rest if touched(one) and one.cause is None]
             if mine:

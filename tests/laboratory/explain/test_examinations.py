@@ -4,18 +4,23 @@ stays, and never proven by a decoy, which looks alike and is another thing."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from volley.data.results import Launch
 from volley.detect import Finding
+from volley.detect.material import Material, Series
 from volley.explain.cause import Suspicion, causes
 from volley.explain.causes import cpu_quota
 from volley.explain.causes.copy_bound import ONE_COPY
 from volley.explain.experiment import Arm
 from volley.explain.explain import Tried
+from volley.explain.scene import Scene
 from volley.explain.tcp import DELAYED_ACKS, OUT_OF_ORDER, RETRANSMITS, SEGMENTS, TIMEOUTS
 from volley.machine import control_groups
 from volley.machine.facts import usable_cpus
@@ -38,6 +43,8 @@ class Example:
     knobs: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, Any] = field(default_factory=dict)
     sizes: Sequence[int] = SIZES
+    study: Callable[[str, Scene], Scene] = lambda how, scene: scene
+    """Of a cause that is proven by what was measured already: the study of such a world."""
     details: Mapping[str, Any] | None = None
     """Where the study cannot make it suspect itself here; None: it must."""
 
@@ -336,7 +343,33 @@ HELD_UP = Finding(
     duration_ns=4e6, evidence={"stands_ns": 4e6, "absent_ns": 4e6, "away": "rank 1"},
 )  # fmt: skip
 
+LAUNCHES_DIFFER = Finding("launch effect", SHM, "pingpong", 8, 16, 2.0, (1.9, 2.1), 0.99, ranks=2)
+
+
+def steady(how: str) -> World:
+    return World(lambda arm, size: base(size))
+
+
+def of_two_states(how: str, scene: Scene) -> Scene:
+    """Twelve launches, five of them slow. The probe moved with them; or with others; or it stood still."""
+    slow = {2, 5, 6, 9, 11}
+    far = {GOES: slow, STAYS: {1, 3, 5, 6, 8}, DECOY: set()}[how]
+    numbers = tuple(range(1, 13))
+    curve = next(one for one in scene.material.curves if one.test == LAUNCHES_DIFFER.test)
+    row = curve.log_ns[0]
+    log_ns = np.array([row + 0.01 * (number % 3) + (math.log(2) if number in slow else 0) for number in numbers])
+    launches = []
+    for number in numbers:
+        line_ns = (60.0 if number in far else 40.0) + number % 2  # both are one state: APART is 2
+        state = {"line_ns": line_ns, "copy_ns": 850.0, "step_ns": 0.26}
+        told = {"before": state, "after": state}
+        launches.append(Launch(number, curve.system, curve.test, 2, 1, seconds=1.0, operations=100, state=told))
+    changed = replace(curve, launches=numbers, log_ns=log_ns, series=[])
+    return replace(scene, material=Material("two states", [changed], launches=launches))
+
+
 EXAMPLES = (
+    Example("machine's state", LAUNCHES_DIFFER, steady, sizes=(8, 16), study=of_two_states),
     Example("Nagle with delayed ACK", step(8192, 16384, 3000), late_by(44e6, "nodelay quickack", {DELAYED_ACKS: 80})),
     Example(
         "retransmission timeout",
@@ -396,11 +429,11 @@ def examined(example: Example, how: str) -> Tried:
     (cause,) = (one for one in causes() if one.name == example.cause)
     world = example.world(how)
     scene = scene_of(example.world(GOES), example.finding, example.sizes, example.knobs, **example.environment)
-    suspicion = cause.suspect(example.finding, scene)
+    suspicion = cause.suspect(example.finding, example.study(GOES, scene))
     if example.details is not None:
         suspicion = Suspicion(0.9, (), example.details)
     assert suspicion is not None, "the study itself must make it suspect"
-    case = case_of(world, example.finding, scene)
+    case = case_of(world, example.finding, example.study(how, scene))
     return Tried(cause, suspicion, cause.examine(suspicion, case))
 
 
@@ -435,3 +468,32 @@ def test_a_decoy_does_not_prove_it(example: Example) -> None:
 
 def test_every_cause_has_an_example() -> None:
     assert {one.cause for one in EXAMPLES} == {one.name for one in causes()}
+
+
+def test_two_modes_are_the_machines_where_the_probe_changed_within_those_launches() -> None:
+    cause = next(one for one in causes() if one.name == "machine's state")
+    finding = replace(LAUNCHES_DIFFER, kind="bimodal")
+
+    def scene(changed: set[int]) -> Scene:
+        found = scene_of(steady(GOES), finding, (8, 16))
+        numbers, series, launches = tuple(range(1, 13)), [], []
+        for number in numbers:
+            times = np.array([1000.0, 1010.0] * 10)
+            times[10:] *= 2 if number % 2 else 1  # odd launches have two modes
+            series += [Series(number, size, times) for size in (8, 16)]
+            states = [{"line_ns": 40.0, "copy_ns": 850.0, "step_ns": 0.26} for _ in range(2)]
+            states[1]["line_ns"] *= 1.6 if number in changed else 1.02
+            told = dict(zip(("before", "after"), states, strict=True))
+            launches.append(Launch(number, SHM, "pingpong", 2, 1, seconds=1.0, operations=100, state=told))
+        curve = replace(found.material.curves[0], launches=numbers, log_ns=np.zeros((12, 2)), series=series)
+        return replace(found, material=Material("two modes", [curve], launches=launches))
+
+    odd = {number for number in range(1, 13) if number % 2}
+    seen = scene(odd)
+    suspicion = cause.suspect(finding, seen)
+    assert suspicion is not None
+    case = case_of(steady(GOES), finding, seen)
+    assert Tried(cause, suspicion, cause.examine(suspicion, case)).status == PROVEN
+    assert case.bench.launched == 0, "it costs nothing"
+    assert cause.suspect(finding, scene({1, 2, 3, 4, 5})) is None
+    assert cause.suspect(finding, scene(set())) is None

@@ -25,7 +25,8 @@ Made = Sequence[tuple[MachineState, MachineState, float]]
 """Per launch: the state before and after, and how much slower it is."""
 
 
-def ranked(path: Path, systems: dict[str, Made]) -> list[Ranked]:
+def ranked(path: Path, systems: dict[str, Made], cause: str = "") -> list[Ranked]:
+    """Ranked, after all findings were explained by `cause`, if there is one."""
     facts = Study(environment={"cores": 2}, tests=[asdict(all_tests()["pingpong"])])
     folder = StudyFolder.create(path, facts)
     random = np.random.default_rng(4)
@@ -44,7 +45,9 @@ def ranked(path: Path, systems: dict[str, Made]) -> list[Ranked]:
             folder.add_launch(launch, pl.DataFrame(rows, schema=SCHEMA, orient="row"))
     folder.save()
     material = read_material(path)
-    return Ranking(material, facts, path).ranked(detect(material))
+    findings = detect(material)
+    why = {"cause": cause, "status": "CONFIRMED", "headline": "", "causes": [{"said": ["The probe moved."]}]}
+    return Ranking(material, facts, path, [one.to_json() | why for one in findings] if cause else ()).ranked(findings)
 
 
 STEADY: Made = [(NEAR, NEAR, 1.0)] * 8
@@ -74,3 +77,12 @@ def test_what_launches_of_several_states_differ_by_is_the_machines(tmp_path: Pat
     assert found
     assert all(one.about_machine for one in found), [one.title for one in found]
     assert [one.systems for one in found if one.members] == [("b",)]
+
+
+def test_what_explain_says_of_the_machine_is_told_of_the_machine(tmp_path: Path) -> None:
+    differing: Made = [*STEADY, *[(NEAR, NEAR, 2.0)] * 4]
+    (own,) = ranked(tmp_path / "study", {"a": STEADY, "b": differing})
+    assert (own.about_machine, own.systems) == (False, ("b",))
+    (told,) = ranked(tmp_path / "explained", {"a": STEADY, "b": differing}, cause="machine's state")
+    assert (told.about_machine, told.systems) == (True, ("b",))
+    assert "The probe moved." in told.says[0]

@@ -102,7 +102,7 @@ class Launch:
     were ``voided`` because that changed in the middle."""
     hosts: list[dict[str, Any]] = field(default_factory=list)
     """Of a launch on several hosts, what each counted, and its clock beside the laboratory's: ``clock_offset_ns``,
-    ``clock_drift_ppm``, and the bound ``clock_error_ns``."""
+    ``clock_drift_ppm``, and the bound ``clock_error_ns``; of those that its ranks used, ``state`` as above."""
     lost: list[str] = field(default_factory=list)
     """Hosts that were lost in it: that it failed says nothing of the system, and `--resume` makes it anew."""
     facts: list[dict[str, Any]] = field(default_factory=list)

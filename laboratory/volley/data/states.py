@@ -69,25 +69,27 @@ def _read(said: object) -> MachineState:
     return MachineState(**{name: float(value) for name, value in known.items() if isinstance(value, int | float)})
 
 
-def probed(launch: Launch) -> tuple[MachineState, MachineState]:
-    """What the probe said before and after a launch."""
-    return _read(launch.state.get("before")), _read(launch.state.get("after"))
+def probed(launch: Launch) -> dict[str, tuple[MachineState, MachineState]]:
+    """What the probe said before and after a launch, of each host that it used; '' is this machine."""
+    told = {str(one["name"]): one["state"] for one in launch.hosts if "state" in one} or {"": launch.state}
+    both = {host: (_read(said.get("before")), _read(said.get("after"))) for host, said in told.items()}
+    return {host: states for host, states in both.items() if states != (MachineState(), MachineState())}
 
 
 def change_within(launch: Launch) -> str:
     """What changed between the probes before and after a launch; '' if nothing did, or nobody probed."""
-    before, after = probed(launch)
-    return before.change(after)
+    changes = {host: change for host, (before, after) in probed(launch).items() if (change := before.change(after))}
+    return "; ".join(f"{_on(host)}{change}" for host, change in changes.items())
 
 
-def state_of(launch: Launch) -> MachineState | None:
-    """Of the whole launch; None if nobody probed, or it changed in the middle."""
-    both = probed(launch)
-    if both == (MachineState(), MachineState()) or change_within(launch):
-        return None
+def _on(host: str) -> str:
+    return f"on host {host} " if host else ""
+
+
+def _middle(before: MachineState, after: MachineState) -> MachineState:
     means = {}
     for one in fields(MachineState):
-        known = [value for state in both if (value := getattr(state, one.name)) > 0]
+        known = [value for state in (before, after) if (value := getattr(state, one.name)) > 0]
         means[one.name] = math.exp(float(np.mean(np.log(known)))) if known else 0.0
     return MachineState(**means)
 
@@ -97,9 +99,9 @@ class States:
     """The states of a study's launches."""
 
     groups: tuple[frozenset[int], ...] = ()
-    """Numbers of launches in one state each, the most frequent state first."""
-    middles: tuple[MachineState, ...] = ()
-    """The first launch of each."""
+    """Numbers of launches in one state each; first those in the most frequent state of every host they used."""
+    told: tuple[str, ...] = ()
+    """Of every host that had several states, how often which."""
     changed: frozenset[int] = frozenset()
     """In these it changed in the middle."""
 
@@ -110,14 +112,7 @@ class States:
 
     def words(self) -> str:
         """``a cache line from core to core took 40 ns in 30 launches, 190 ns in 12``; '' of one state alone."""
-        if len(self.groups) < 2:
-            return "the machine's state changed within launches" if self.changed else ""
-        name = self.middles[0].apart(self.middles[1]) or "line_ns"
-        parts = [
-            f"{format_time(getattr(middle, name))} in {len(group)}"
-            for group, middle in zip(self.groups, self.middles, strict=True)
-        ]
-        return f"{WORDS[name]} took {parts[0]} launches, {', '.join(parts[1:])}"
+        return "; ".join(self.told) or ("the machine's state changed within launches" if self.changed else "")
 
     @property
     def usual(self) -> frozenset[int]:
@@ -154,23 +149,40 @@ class States:
 
 
 def states_of(launches: Iterable[Launch]) -> States:
-    """Groups launches by the state the machine was in. Those that nobody probed belong to no group."""
-    groups: list[tuple[MachineState, set[int]]] = []
+    """Groups launches by the states that the hosts they used were in. Those that nobody probed belong to no group.
+
+    What one host does touches launches that used it, and no others.
+    """
     changed = set()
-    for one in launches:
-        if change_within(one):
-            changed.add(one.number)
-        state = state_of(one)
-        if state is None:
+    by_host: dict[str, list[tuple[MachineState, set[int]]]] = {}
+    for launch in launches:
+        if change_within(launch):
+            changed.add(launch.number)
             continue
-        home = next((numbers for middle, numbers in groups if not middle.apart(state)), None)
-        if home is None:
-            groups.append((state, {one.number}))
-        else:
-            home.add(one.number)
-    ordered = sorted(groups, key=lambda group: -len(group[1]))
-    return States(
-        tuple(frozenset(numbers) for _, numbers in ordered),
-        tuple(middle for middle, _ in ordered),
-        frozenset(changed),
-    )
+        for host, (before, after) in probed(launch).items():
+            state, groups = _middle(before, after), by_host.setdefault(host, [])
+            home = next((numbers for middle, numbers in groups if not middle.apart(state)), None)
+            if home is None:
+                groups.append((state, {launch.number}))
+            else:
+                home.add(launch.number)
+    rare: dict[int, set[tuple[str, int]]] = {}
+    told = []
+    for host, groups in by_host.items():
+        groups.sort(key=lambda group: -len(group[1]))
+        for at, (_, numbers) in enumerate(groups):
+            for number in numbers:
+                rare.setdefault(number, set()).update({(host, at)} if at else ())
+        if len(groups) > 1:
+            told.append(_how_often(host, groups))
+    together: dict[frozenset[tuple[str, int]], set[int]] = {}
+    for number, which in rare.items():
+        together.setdefault(frozenset(which), set()).add(number)
+    ordered = sorted(together, key=lambda which: (bool(which), -len(together[which])))
+    return States(tuple(frozenset(together[which]) for which in ordered), tuple(told), frozenset(changed))
+
+
+def _how_often(host: str, groups: Sequence[tuple[MachineState, set[int]]]) -> str:
+    name = groups[0][0].apart(groups[1][0]) or "line_ns"
+    parts = [f"{format_time(getattr(middle, name))} in {len(numbers)}" for middle, numbers in groups]
+    return f"{_on(host)}{WORDS[name]} took {parts[0]} launches, {', '.join(parts[1:])}"

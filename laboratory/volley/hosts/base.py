@@ -17,11 +17,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from volley.data.results import LOST_HOST, Launch, Warning
+from volley.data.states import MachineState
 from volley.errors import VolleyError
 from volley.hosts.observer import ANSWER_SECONDS, HostClock, HostLost, Observer, compile_observer
 from volley.hosts.scratch import LEAST_BYTES, require_room
@@ -241,9 +242,12 @@ class Hosts(ABC):
         self._each(others, lambda host: self._piped(host, self.start(host, line), unpack))
 
     @contextlib.contextmanager
-    def observed(self, launch: Launch) -> Iterator[Observed]:
-        """Within runs the launch: what moved meanwhile on all hosts, and their clocks, are kept with it."""
+    def observed(self, launch: Launch, used: Collection[str]) -> Iterator[Observed]:
+        """Within runs the launch: what moved meanwhile on all hosts, and their clocks, are kept with it; and the states
+        of those that it uses.
+        """
         seen = Observed()
+        states = self._states(launch.ranks, used)
         clocks = self._ask(lambda observer: observer.clock())
         before, drops = self._counters(), self.port_drops()
         yield seen
@@ -256,6 +260,25 @@ class Hosts(ABC):
             if host in drops_after:
                 moved["port.drops"] = drops_after[host] - drops.get(host, 0.0)
             self._keep(launch, host, moved, by_host.get(host))
+        states_after = self._states(launch.ranks, used)
+        for host in states.keys() & states_after.keys():
+            state = {"before": asdict(states[host]), "after": asdict(states_after[host])}
+            if self.cores_shared:
+                launch.state = state
+            else:
+                next(one for one in launch.hosts if one["name"] == host)["state"] = state
+
+    def _states(self, ranks: int, used: Collection[str]) -> dict[str, MachineState]:
+        """Of the CPUs that ranks use on each host; of one alone where all hosts are one machine."""
+        asked = [host for host in self.names if host in used and self.facts[host].cpus]
+        each = max(math.ceil(ranks / max(len(used), 1)), 2)  # one CPU by itself says too little
+        if self.cores_shared:
+            asked, each = asked[:1], ranks
+        answers = {}
+        for host in asked:
+            with self._unless_lost(host):
+                answers[host] = self._observers[host].state(self.facts[host].cpus[:each])
+        return answers
 
     def _keep(self, launch: Launch, host: str, moved: dict[str, float], clock: HostClock | None) -> None:
         for name, value in moved.items():

@@ -83,7 +83,7 @@ class ThisMachine(Hosts):
         """It is here already."""
 
     @contextlib.contextmanager
-    def observed(self, launch: Launch) -> Iterator[Observed]:
+    def observed(self, launch: Launch, used: Collection[str]) -> Iterator[Observed]:
         """By this machine's own counters, and a probe of the cores that are used."""
         before = self._state(launch.ranks)
         with machine_facts.counting(launch.counters):

@@ -148,7 +148,7 @@ class Launcher:
                 started=datetime.now(UTC).isoformat(timespec="milliseconds"),
             )
             children = _cpu_seconds_of_children()
-            with self.hosts.observed(launch) as seen:
+            with self.hosts.observed(launch, used) as seen:
                 # The stamp comes last: the test `startup` counts from it.
                 text = launch_text(cell, self.options, self.environment, number, time.monotonic_ns())
                 (folder / "launch.txt").write_text(text)

@@ -497,3 +497,15 @@ def test_two_modes_are_the_machines_where_the_probe_changed_within_those_launche
     assert case.bench.launched == 0, "it costs nothing"
     assert cause.suspect(finding, scene({1, 2, 3, 4, 5})) is None
     assert cause.suspect(finding, scene(set())) is None
+
+
+def test_the_probe_of_one_host_of_several_explains_what_that_host_did() -> None:
+    cause = next(one for one in causes() if one.name == "machine's state")
+    scene = of_two_states(GOES, scene_of(steady(GOES), LAUNCHES_DIFFER, (8, 16)))
+    for launch in scene.material.launches:
+        there = {when: dict(launch.state[when]) for when in ("before", "after")}
+        here = {when: {**there[when], "line_ns": 40.0} for when in there}
+        launch.state, launch.hosts = {}, [{"name": "n1", "state": here}, {"name": "n2", "state": there}, {"name": "n3"}]
+    suspicion = cause.suspect(LAUNCHES_DIFFER, scene)
+    assert suspicion is not None
+    assert suspicion.reasons[0].startswith("In launches 2, 5, 6, 9, 11 on n2 a cache line")

@@ -250,6 +250,10 @@ def test_a_host_that_hangs_in_a_launch_is_left_out_and_taken_up_again(
     assert again.returncode == 0, again.stderr
     assert {(launch["test"], launch["ranks"]) for launch in measured(out)} == {("pingpong", 2), ("alltoall", 3)}
     assert not any(one["name"] == "host left out" for one in facts_of(out)["warnings"]), "it answers again"
+    for launch in measured(out):
+        states = [host["state"] for host in launch["hosts"] if "state" in host]
+        assert len(states) == launch["ranks"], "of the hosts it used"
+        assert all(0.05 < state[when]["step_ns"] < 50 for state in states for when in ("before", "after"))
 
 
 def test_a_host_whose_disk_is_full_after_a_launch_is_left_out(cluster: emulated.Cluster, tmp_path: Path) -> None:

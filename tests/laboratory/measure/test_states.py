@@ -55,6 +55,38 @@ def test_what_nobody_probed_is_like_everything() -> None:
     assert states_of(launches).unlike(launches) == set()
 
 
+def on_hosts(number: int, test: str, **states: tuple[MachineState, MachineState]) -> Launch:
+    """A launch that used these hosts, and one that has nothing to say of its state."""
+    told = [
+        {"name": host, "state": {"before": asdict(before), "after": asdict(after)}}
+        for host, (before, after) in states.items()
+    ]
+    return Launch(number, "a", test, len(states), number, operations=10, hosts=[*told, {"name": "idle"}])
+
+
+STEADY, SLOW = (NEAR, NEAR), (FAR, FAR)
+
+
+def test_a_host_in_another_state_touches_launches_that_used_it_and_no_others() -> None:
+    launches = [on_hosts(n, "pingpong", n1=STEADY, n2=STEADY) for n in (1, 2, 3)]
+    launches += [on_hosts(n, "alltoall", n1=STEADY, n2=STEADY, n3=STEADY) for n in (4, 5)]
+    launches += [on_hosts(6, "alltoall", n1=STEADY, n2=STEADY, n3=SLOW)]
+    launches += [on_hosts(7, "alltoall", n1=STEADY, n2=STEADY, n3=(NEAR, FAR))]
+    states = states_of(launches)
+    assert states.usual == frozenset({1, 2, 3, 4, 5})
+    assert states.unusual == frozenset({6, 7})
+    assert states.unlike(launches) == {6, 7}
+    assert states.words().startswith("on host n3 ")
+    assert "in 2 launches" in states.words()
+    assert change_within(launches[-1]).startswith("on host n3 ")
+    assert not change_within(launches[0])
+
+
+def test_hosts_that_always_differ_from_each_other_lose_no_launch() -> None:
+    launches = [on_hosts(n, "alltoall", n1=STEADY, n2=SLOW) for n in range(5)]
+    assert not states_of(launches).moved
+
+
 class Moving(ThisMachine):
     """This machine, with a probe that says what it is told to."""
 
@@ -93,7 +125,7 @@ def test_a_machine_that_always_changes_is_given_up_on_and_the_launch_is_marked()
 def test_the_probe_says_of_two_cores_what_they_can(tmp_path: Path) -> None:
     hosts = ThisMachine()
     one = Launch(1, "a", "pingpong", 2, 1)
-    with hosts.opened(tmp_path, lambda _: None), hosts.observed(one):
+    with hosts.opened(tmp_path, lambda _: None), hosts.observed(one, ()):
         pass
     for when in ("before", "after"):
         assert 0 <= one.state[when]["line_ns"] < 5000  # 0: another program had the core all the time

@@ -38,6 +38,8 @@ WITHIN = ("bimodal", "drift")
 class Split:
     """Launches parted by what the probe said, and how much of the finding each shows."""
 
+    host: str
+    """Where; '' is this machine."""
     name: str
     """Which number of the probe."""
     still: Mapping[int, float]
@@ -95,7 +97,7 @@ class MachineStateMoved(Cause):
             said,
             "nothing is wrong with the MPI: measure when the host of this virtual machine is quiet, or on a machine of "
             "your own; `volley compare` compares launches of one state",
-            {"probe": split.name, "still": list(split.still), "moved": list(split.moved)},
+            {"probe": split.name, "host": split.host, "still": list(split.still), "moved": list(split.moved)},
         )
 
 
@@ -111,14 +113,17 @@ def _split(finding: Finding, scene: Scene) -> Split | None:
         return None
     amounts = _amounts(finding, curve)
     launches = [one for one in scene.launches(finding) if one.number in amounts]
-    gaps = [gap for name in APART if (gap := _gap(finding, launches, name)) is not None]
+    hosts = set.intersection(*(set(probed(one)) for one in launches)) if launches else set()
+    asked = ((host, name) for host in sorted(hosts) for name in APART)
+    gaps = [gap for host, name in asked if (gap := _gap(finding, launches, host, name)) is not None]
     if not gaps:
         return None
-    _, name, still, moved = max(gaps, key=lambda gap: gap[0])
+    _, host, name, still, moved = max(gaps, key=lambda gap: gap[0])
     if finding.kind not in WITHIN:  # a level is a level beside that of the others
         middle = float(np.median([amounts[number] for number in still]))
         amounts = {number: abs(one - middle) if number in still else one - middle for number, one in amounts.items()}
     return Split(
+        host,
         name,
         {number: amounts[number] for number in still},
         {number: amounts[number] for number in moved},
@@ -128,10 +133,10 @@ def _split(finding: Finding, scene: Scene) -> Split | None:
 
 
 def _gap(
-    finding: Finding, launches: list[Launch], name: str
-) -> tuple[float, str, dict[int, float], dict[int, float]] | None:
-    """The widest gap of one of the probe's numbers, as a share of what makes two states; launches below and above."""
-    told = {one.number: value for one in launches if (value := _told(finding, one, name)) is not None}
+    finding: Finding, launches: list[Launch], host: str, name: str
+) -> tuple[float, str, str, dict[int, float], dict[int, float]] | None:
+    """The widest gap of one of a host's numbers, as a share of what makes two states; launches below and above."""
+    told = {one.number: value for one in launches if (value := _told(finding, one, host, name)) is not None}
     if len(told) < max(len(launches), 2):
         return None
     order = sorted(told, key=lambda number: told[number])
@@ -140,12 +145,12 @@ def _gap(
     if width < MOVED:
         return None
     below, above = ({number: told[number] for number in part} for part in (order[:at], order[at:]))
-    return width / math.log(APART[name]), name, below, above
+    return width / math.log(APART[name]), host, name, below, above
 
 
-def _told(finding: Finding, launch: Launch, name: str) -> float | None:
+def _told(finding: Finding, launch: Launch, host: str, name: str) -> float | None:
     """Log of what the probe said of a launch: of its level, or of how much it changed within."""
-    before, after = (getattr(one, name) for one in probed(launch))
+    before, after = (getattr(one, name) for one in probed(launch)[host])
     if before <= 0 or after <= 0:
         return None
     return abs(math.log(after / before)) if finding.kind in WITHIN else math.log(before * after) / 2
@@ -165,7 +170,7 @@ def _amounts(finding: Finding, curve: CurveData) -> dict[int, float]:
 
 
 def _words(finding: Finding, split: Split) -> str:
-    which = ", ".join(map(str, split.moved))
+    which = ", ".join(map(str, sorted(split.moved))) + (f" on {split.host}" if split.host else "")
     if finding.kind in WITHIN:
         return (
             f"In launches {which} {WORDS[split.name]} took {format_ratio(split.further)} times as long after the "

@@ -20,6 +20,7 @@
 #include "core/communicator.h"
 #include "core/engine.h"
 #include "layout/checked.h"
+#include "transport/shm/lines.h"
 
 #include <algorithm>
 #include <atomic>
@@ -74,10 +75,10 @@ struct CollectiveArea {
     static constexpr std::size_t most_staged_by_exchange = 16384;
     /// Up to here a few ranks with a core each, in one address space, publish data; above, they read it in place.
     /// Published data is copied twice, one copy after the other; in place it takes a round more (volley tune on a Zen
-    /// 5, 2 ranks, buffers written between: allreduce of 2 KiB 0.20 us published, 0.28 in place, of 4 KiB 0.39 and
-    /// 0.30; bcast of 1 KiB 0.14 and 0.18, of 2 KiB 0.17 and 0.19, of 4 KiB 0.36 and 0.23).
-    static constexpr std::size_t most_exchanged_bytes = 2048;
-    static constexpr std::size_t most_sent_out_bytes = 1024;
+    /// 5, 2 ranks, buffers written between: allreduce of 3 KiB 0.20 us published, 0.28 in place, of 4 KiB 0.27 and
+    /// 0.30; bcast of 2 KiB 0.17 and 0.18, of 3 KiB 0.19 and 0.22, of 4 KiB 0.24 and 0.21).
+    static constexpr std::size_t most_exchanged_bytes = 4096;
+    static constexpr std::size_t most_sent_out_bytes = 2048;
 
     std::uint32_t ranks;
     std::uint32_t direct;      ///< 1: ranks may use each other's pointers
@@ -197,6 +198,7 @@ class CollectiveRound {
     /// Where this rank writes what it is about to publish.
     unsigned char *own_data(Count bytes) {
         own_bytes_ = bytes;
+        if (bytes > static_cast<Count>(RoundSlot::inline_bytes)) prefetch_for_writing(&own(), sizeof(RoundSlot));
         return data(communicator_.rank(), bytes);
     }
 

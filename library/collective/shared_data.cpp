@@ -41,7 +41,7 @@ void copy(const TypedBuffer &from, const TypedBuffer &to, Count bytes) {
 void pack_bytes(const Block &block, Count bytes, unsigned char *packed) {
     char *data = nullptr;
     if (flat(block, data))
-        std::memcpy(packed, data, static_cast<std::size_t>(bytes));
+        copy_for_peer(packed, data, static_cast<std::size_t>(bytes));
     else
         pack(typed(block), 0, bytes, packed);
 }
@@ -49,7 +49,7 @@ void pack_bytes(const Block &block, Count bytes, unsigned char *packed) {
 void unpack_bytes(const unsigned char *packed, Count bytes, const Block &block) {
     char *data = nullptr;
     if (flat(block, data))
-        std::memcpy(data, packed, static_cast<std::size_t>(bytes));
+        copy_for_peer(data, packed, static_cast<std::size_t>(bytes));
     else
         unpack(typed(block), 0, bytes, packed);
 }

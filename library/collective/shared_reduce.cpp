@@ -56,7 +56,7 @@ bool is_suitable(const Communicator &communicator, const Operation &operation) {
 }
 
 void copy_bytes(void *to, const void *from, Count bytes) {
-    if (to != from) std::memcpy(to, from, static_cast<std::size_t>(bytes));
+    if (to != from) copy_for_peer(to, from, static_cast<std::size_t>(bytes));
 }
 
 /// Reduces the operands of the first `size` ranks, in the order of ranks; `source(i)` is where rank i's operands are.

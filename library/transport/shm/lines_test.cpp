@@ -22,5 +22,16 @@ TEST(Lines, CopiesAnySizeFromAnyAddressToAnyOther) {
         }
 }
 
+TEST(Lines, CopiesForAPeerWhateverTheSize) {
+    for (std::size_t size : {0u, 1u, 64u, 1023u, 1024u, 1025u, 1087u, 1088u, 1089u, 4096u, 8191u, 8192u, 8193u})
+        for (std::size_t shift : {0u, 1u, 8u, 31u, 63u}) {
+            std::vector<unsigned char> from(size + 128), to(size + 128, 0xbb), expected = to;
+            std::iota(from.begin(), from.end(), 1);
+            std::copy_n(from.begin() + 3, size, expected.begin() + static_cast<std::ptrdiff_t>(shift));
+            copy_for_peer(to.data() + shift, from.data() + 3, size);
+            EXPECT_EQ(to, expected) << size << " bytes, shifted by " << shift;
+        }
+}
+
 } // namespace
 } // namespace volley

@@ -229,7 +229,7 @@ class RingSender {
             if (size <= inline_bytes)
                 copy_inline(place, data, size);
             else
-                std::memcpy(place, data, size);
+                copy_for_peer(place, data, size);
         });
     }
 

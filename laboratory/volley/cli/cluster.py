@@ -20,7 +20,7 @@ Name = Annotated[str, typer.Option(help="Of the cluster, where there are several
 
 program = typer.Typer(
     name="cluster",
-    help="An emulated cluster: hosts on a switch with shaped ports, all on this machine. Needs root.",
+    help="An emulated cluster: hosts on a switch with shaped ports, all on this machine.",
     no_args_is_help=True,
     rich_markup_mode="rich",
 )
@@ -64,7 +64,7 @@ def status(
     there = emulated.load(name)
     said = there.to_json()
     gone = there.gone()
-    if not gone and os.geteuid() == 0:
+    if not gone:
         said["port_drops"] = there.port_drops()
     if as_json:
         typer.echo(json.dumps(said, indent=1))

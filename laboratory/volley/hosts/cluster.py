@@ -21,6 +21,7 @@ import re
 import shutil
 import signal
 import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -31,8 +32,22 @@ import psutil
 
 from volley.errors import UsageError, VolleyError
 
-FOLDER = Path("/run/volley-clusters")
+
+def _folder() -> Path:
+    if os.geteuid() == 0:
+        return Path("/run/volley-clusters")
+    own = Path(os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{os.geteuid()}")
+    if os.access(own, os.W_OK):
+        return own / "volley-clusters"
+    return Path(tempfile.gettempdir()) / f"volley-clusters-{os.geteuid()}"
+
+
+FOLDER = _folder()
 """A folder for each cluster: on Debian and its like a tmpfs, so a restart of the machine leaves nothing."""
+AS_ROOT = ("--user", "--map-root-user")
+"""What an ordinary user's cluster is made in besides: a namespace in which that user is root."""
+ENTER_AS_ROOT = ("--user", "--preserve-credentials")
+"""How that is entered. The user is root there by being who they are; to set other groups is not allowed."""
 TOOLS = {"ip": "iproute2", "tc": "iproute2", "unshare": "util-linux", "nsenter": "util-linux"}
 MOST_HOSTS = 200
 START_LIMIT_SECONDS = 20.0
@@ -86,6 +101,7 @@ while [ $# -gt 0 ]; do
     esac
 done
 host=${{1##*@}}
+{allowed}
 if ! read -r keeper <"{folder}/keepers/$host" 2>/dev/null; then
     echo "volley: the emulated cluster {name} has no host $host; see: volley cluster status --name {name}" >&2
     exit 255
@@ -95,12 +111,16 @@ shift
 enter="nsenter --target $keeper --mount --uts --ipc --net {time}"
 # From outside, the hosts' processes are seen once the PID namespace of all has been entered.
 if [ "$(readlink /proc/self/ns/pid)" != "{pids}" ]; then
-    enter="nsenter --target {switch} --pid --mount $enter"
+    enter="nsenter --target {switch} {user} --pid --mount $enter"
 fi
 # An ordinary user whom somebody gave the right to enter (capabilities) leaves that right outside.
 [ "$(id -u)" = 0 ] || enter="$enter setpriv --inh-caps=-all --ambient-caps=-all"
 exec $enter sh -c 'cd "$1" 2>/dev/null || cd /; shift; exec sh -c "$*"' agent "$PWD" "$@"
 """
+
+# Of a cluster that belongs to an ordinary user: Open MPI, which sees root there, would refuse to start.
+ALLOWED = "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
+ALLOWED += " PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1"
 
 
 @dataclass(frozen=True)
@@ -250,6 +270,8 @@ class Cluster:
             "folder": self.folder,
             "time": "--time" if self.clock_step_seconds else "",
             "switch": switch.pid,
+            "user": "" if os.geteuid() == 0 else " ".join(ENTER_AS_ROOT),
+            "allowed": "" if os.geteuid() == 0 else ALLOWED,
             "pids": str(Path(f"/proc/{switch.pid}/ns/pid").readlink()),
         }
         self.agent.write_text(AGENT.format(**words))
@@ -340,20 +362,32 @@ def whole(name: str) -> Cluster:
 
 def require_means() -> None:
     """Raises VolleyError where this user or machine cannot have a cluster."""
-    if os.geteuid() != 0:
-        raise VolleyError("an emulated cluster needs root: it makes network namespaces", "sudo volley cluster up …")
     missing = {tool: package for tool, package in TOOLS.items() if shutil.which(tool) is None}
     if missing:
         raise VolleyError(
             f"an emulated cluster needs {', '.join(missing)}",
             f"apt-get install {' '.join(sorted(set(missing.values())))}",
         )
+    if os.geteuid() != 0 and (refused := _refused()):
+        raise VolleyError(
+            f"an emulated cluster needs root, or a kernel that lets ordinary users make namespaces: {refused}",
+            "sudo volley cluster up …, or let them: sysctl user.max_user_namespaces=10000 "
+            "kernel.unprivileged_userns_clone=1 (Debian) kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu)",
+        )
+
+
+def _refused() -> str:
+    """Why this user may not make the namespaces a cluster needs, by trying; '' if so."""
+    inside = "mount -t proc proc /proc && ip link add br0 type bridge"
+    argv = ["unshare", *AS_ROOT, "--fork", "--kill-child", "--pid", "--mount", "--net", "sh", "-c", inside]
+    tried = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=START_LIMIT_SECONDS)
+    return "" if tried.returncode == 0 else (tried.stderr or tried.stdout).strip()[:200] or f"status {tried.returncode}"
 
 
 def up(wanted: Cluster) -> Cluster:
     """Sets the cluster up. Whatever happens before it is whole leaves nothing. Raises VolleyError."""
     require_means()
-    FOLDER.mkdir(mode=0o755, exist_ok=True)
+    FOLDER.mkdir(mode=0o755, exist_ok=True, parents=True)
     try:
         wanted.folder.mkdir(mode=0o755)
     except FileExistsError:
@@ -398,7 +432,8 @@ def _start(cluster: Cluster) -> subprocess.Popen[bytes]:
     (cluster.folder / "hosts").write_text("127.0.0.1 localhost\n" + "".join(lines))
     (cluster.folder / "keepers").mkdir()
     # --kill-child: the switch ends with the process that waits for it.
-    apart = ["unshare", "--fork", "--kill-child", "--pid", "--mount", "--net"]
+    own = AS_ROOT if os.geteuid() != 0 else ()
+    apart = ["unshare", *own, "--fork", "--kill-child", "--pid", "--mount", "--net"]
     arguments = [str(cluster.folder), str(cluster.clock_step_seconds), *cluster.hosts]
     process = subprocess.Popen(
         [*apart, "sh", "-c", KEEP_SWITCH, "switch", *arguments],
@@ -437,7 +472,7 @@ def _await_ready(process: subprocess.Popen[bytes], hosts: int) -> None:
     if wrong or "" in lines:
         raise VolleyError(
             f"the emulated cluster cannot be made: {wrong or f'not ready after {START_LIMIT_SECONDS:g} s'}",
-            "it takes root and a kernel with namespaces, bridge, veth and the queue discipline tbf",
+            "it takes a kernel with namespaces, bridge, veth and the queue discipline tbf",
         )
 
 
@@ -455,7 +490,8 @@ def _keeper_of(process: psutil.Process) -> Keeper:
 
 def _inside(switch: int) -> list[str]:
     """What runs a command in the switch's namespaces."""
-    return ["nsenter", "--target", str(switch), "--pid", "--mount", "--net"]
+    own = ENTER_AS_ROOT if os.geteuid() != 0 else ()
+    return ["nsenter", "--target", str(switch), *own, "--pid", "--mount", "--net"]
 
 
 def _tool(argv: Sequence[str], given: str = "") -> str:

@@ -30,7 +30,7 @@ def volley(*arguments: str | Path, limit: float = 120) -> subprocess.CompletedPr
 def why_no_cluster() -> str:
     """Why no emulated cluster can be had here; '' if it can."""
     if os.geteuid() != 0:
-        return "an emulated cluster needs root"
+        return "these tests make an emulated cluster as root"
     missing = [tool for tool in ("ip", "tc", "unshare", "nsenter") if shutil.which(tool) is None]
     if missing:
         return f"there is no {missing[0]} (apt-get install iproute2 util-linux)"

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,6 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 from volley.hosts import cluster as emulated
+from volley.systems import resolve
 
 from .support import VOLLEY, volley, why_no_cluster
 
@@ -175,17 +178,88 @@ def test_one_that_is_stopped_while_it_is_made_leaves_nothing(name: str, how: sig
     assert until(lambda: not processes_of(name) and not folder.exists()), processes_of(name)
 
 
-def test_without_root_it_says_so() -> None:
+def test_where_users_may_not_make_namespaces_it_says_so(tmp_path: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("it takes root to be somebody else")
-    refused = "import os, sys; os.setuid(65534); from volley.hosts import cluster; cluster.require_means()"
+    (tmp_path / "unshare").write_text("#!/bin/sh\necho 'unshare failed: Operation not permitted' >&2; exit 1\n")
+    for one in (tmp_path / "unshare", tmp_path, *tmp_path.parents[:2]):
+        one.chmod(0o755)
+    refused = "import os; os.setuid(65534); from volley.hosts import cluster; cluster.require_means()"
     said = subprocess.run(
         [VOLLEY[0], "-c", f"import volley.hosts.cluster, psutil\n{refused}"],
         capture_output=True,
         text=True,
         check=False,
+        env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"},
     )
-    assert "an emulated cluster needs root" in said.stderr
+    assert "an emulated cluster needs root, or a kernel that lets ordinary users make namespaces" in said.stderr
+    assert "Operation not permitted" in said.stderr
+
+
+@pytest.fixture
+def nobody() -> Iterator[Callable[..., subprocess.CompletedProcess[str]]]:
+    """Runs the program as an ordinary user, with a home of its own and an MPI in its cache."""
+    if why_no_cluster():
+        pytest.skip(why_no_cluster())
+    (mpich,) = resolve("mpich/tcp")
+    mpich.prepare(lambda _: None)
+    assert mpich.prefix is not None
+    home = Path(tempfile.mkdtemp(prefix="volley-nobody-"))
+    shutil.copytree(mpich.prefix, home / "cache" / "systems" / mpich.prefix.name, symlinks=True)
+    subprocess.run(["chown", "-R", "65534:65534", home], check=True)
+    environment = {"HOME": home, "XDG_RUNTIME_DIR": home, "VOLLEY_CACHE": home / "cache", "NO_COLOR": "1"}
+    given = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+    # Reading what others may not read: this Python may lie in root's home.
+    for rights in ("-all,+dac_read_search", "-all"):
+        sets = [f"--{kind}={rights}" for kind in ("inh-caps", "ambient-caps", "bounding-set")]
+        become = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", *sets]
+        if subprocess.run([*become, VOLLEY[0], "-c", ""], capture_output=True, check=False).returncode == 0:
+            break
+    else:
+        pytest.skip("an ordinary user cannot run this Python")
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*become, *VOLLEY, *words],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+            cwd=home,
+            env={**given, **{name: str(value) for name, value in environment.items()}, "COLUMNS": "200"},
+        )
+
+    yield run
+    run("cluster", "down")
+    shutil.rmtree(home)
+
+
+def test_an_ordinary_user_has_a_cluster_too(nobody: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+    made = nobody("cluster", "up", "--hosts", "2")
+    if "needs root, or a kernel" in made.stderr:
+        pytest.skip(made.stderr)
+    assert made.returncode == 0, made.stderr
+    status = json.loads(nobody("cluster", "status", "--json").stdout)
+    assert status["port_drops"] == {"n1": 0.0, "n2": 0.0}
+    inside = nobody("cluster", "exec", "n1", f"{status['agent']} n2 hostname")
+    assert inside.stdout == "n2\n", inside.stderr
+    version = Path(status["agent"]).parents[2].glob("cache/systems/mpich-*")
+    system = f"mpich=={next(version).name.removeprefix('mpich-')}/tcp"
+    words = ("--systems", system, "--tests", "pingpong", "--sizes", "8", "--repetitions", "10", "--launches", "1")
+    studied = nobody("study", "--cluster", "volley", *words, "--out", "study")
+    assert studied.returncode == 0, studied.stdout + studied.stderr
+    assert "1 launches, 20 operations timed" in studied.stdout
+    assert nobody("cluster", "down").returncode == 0
+    folder = Path(status["agent"]).parent
+    assert not folder.exists()
+    assert until(lambda: not [one for one in psutil.process_iter() if one.uids().real == 65534 and _names(one, folder)])
+
+
+def _names(process: psutil.Process, folder: Path) -> bool:
+    try:
+        return str(folder) in " ".join(process.cmdline())
+    except psutil.Error:
+        return False
 
 
 @pytest.mark.parametrize(

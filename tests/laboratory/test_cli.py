@@ -15,6 +15,8 @@ from pathlib import Path
 import polars as pl
 import psutil
 import pytest
+from rich.console import Console
+from volley.cli import limits
 from volley.data.store import StudyFolder
 
 VOLLEY = (sys.executable, "-c", "from volley.cli import main; main()")
@@ -123,7 +125,8 @@ def test_tables_in_a_pipe_name_systems_in_full(study: Path) -> None:
         timeout=60,
     )
     assert json.loads((study / "study.json").read_text())["systems"][0]["name"] in ended.stdout
-    assert "…" not in ended.stdout.replace("--budget …", "")
+    assert "…" not in ended.stdout
+    assert f"More launches: volley study --resume --out {study} --budget " in " ".join(ended.stdout.split())
 
 
 def test_every_command_explains_itself_with_an_example() -> None:
@@ -131,6 +134,29 @@ def test_every_command_explains_itself_with_an_example() -> None:
         ended = volley(command, "--help")
         assert ended.returncode == 0
         assert "Example" in ended.stdout
+
+
+def test_help_breaks_lines_where_the_terminal_ends() -> None:
+    said = volley("explain", "--help").stdout
+    assert "SUSPECTED: it fits, and could not be proven." in said
+    assert "4 compare --fail-on-slower found a SLOWER · 5 it could not be told" in " ".join(
+        volley("--help").stdout.split()
+    )
+
+
+def test_limits_are_one_line_of_a_system_whose_launches_agree() -> None:
+    def row(system: str, limit: int | None, stands: float) -> dict[str, object]:
+        told = {"sender_stands_ns": stands, "receiver_absent_ns": 20e6} if limit is not None else {}
+        empty = {"sender_stands_ns": None, "receiver_absent_ns": None}
+        return {"system": system, "launch": 1, "reason": "cut off", "largest_returning": limit, **empty, **told}
+
+    console = Console(record=True, width=120)
+    rows = [row("a", 8112, 23.5e6), row("a", 8112, 21e6), row("b", 65536, 24e6), row("b", None, 0)]
+    limits.print_limits(rows, console)
+    lines = [[word.strip() for word in line.split("│")[1:-1]] for line in console.export_text().splitlines()]
+    told = "21.0 ms, with the receiver away for 20.0 ms"
+    assert ["a", "8,112", "2", told] in lines
+    assert [line[:3] for line in lines if line and line[0] == "b"] == [["b", "65,536", "1"], ["b", "cut off", "1"]]
 
 
 def test_a_system_that_cannot_be_had_is_named_and_the_rest_is_measured(tmp_path: Path) -> None:

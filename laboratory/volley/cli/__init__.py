@@ -4,16 +4,19 @@
 from __future__ import annotations
 
 import errno
+import inspect
 import os
 import sys
 import tempfile
 import traceback
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
 from rich.markup import escape
+from typer.models import CommandInfo
 
 from volley import __version__
 from volley.cli import (
@@ -41,7 +44,8 @@ app = typer.Typer(
     name="volley",
     help="Measures any MPI by the same rules, compares, and shows it in one page.",
     epilog="Exit status: 0 fine · 1 it could not be done · 2 the command line is wrong · 3 a file or folder given is "
-    "damaged or of another kind · 4 compare --fail-on-slower found a SLOWER · 130 interrupted.",
+    "damaged or of another kind · 4 compare --fail-on-slower found a SLOWER · 5 it could not be told · "
+    "130 interrupted.",
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
@@ -68,6 +72,23 @@ for module in (
     versions,
 ):
     module.register(app)
+
+
+def _flowing(text: str) -> str:
+    """With lines put together to paragraphs: a terminal breaks them where it ends."""
+    return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
+
+
+def _all_commands(group: typer.Typer) -> Iterator[CommandInfo]:
+    yield from group.registered_commands
+    for inner in group.registered_groups:
+        if inner.typer_instance is not None:
+            yield from _all_commands(inner.typer_instance)
+
+
+for command in _all_commands(app):
+    if command.callback is not None:
+        command.help = _flowing(inspect.getdoc(command.callback) or "")
 
 
 def _show_version(wanted: bool) -> None:

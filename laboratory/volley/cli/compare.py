@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -96,7 +97,7 @@ def compare(
     if as_json:
         typer.echo(json.dumps(_as_dictionary(verdicts, pooled, different), indent=1))
     else:
-        _print(verdicts, title, margin)
+        _print(verdicts, title, margin, other or study)
         _print_overall(pooled)
     if fail_on_slower:
         _gate(verdicts)
@@ -212,7 +213,7 @@ def _finite(row: dict[str, object]) -> dict[str, object]:
     return {key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in row.items()}
 
 
-def _print(verdicts: list[comparing.Comparison], title: str, margin: float) -> None:
+def _print(verdicts: list[comparing.Comparison], title: str, margin: float, study: Path) -> None:
     table = Table(title=f"Times {title}; SAME means within {margin:.0%}", title_justify="left")
     for column in ("system", "test", "sizes", "verdict", "time ratio", "interval", "p (Holm)", "launches"):
         justify: Literal["left", "right"] = "right" if column in ("time ratio", "p (Holm)", "launches") else "left"
@@ -235,7 +236,14 @@ def _print(verdicts: list[comparing.Comparison], title: str, margin: float) -> N
     console.print(table)
     notes = sorted({one.note for one in verdicts if one.note})
     for note in notes[:1]:
-        console.print(f"UNDECIDED: {note}. More launches: volley study --resume --budget …", highlight=False)
+        more = f"volley study --resume --out {shlex.quote(str(study))} --budget {_threefold(study)}"
+        console.print(f"UNDECIDED: {note}. More launches: {more}", highlight=False, soft_wrap=True)
+
+
+def _threefold(study: Path) -> str:
+    """The budget for two more launches of each that there is: it is for the whole study."""
+    spent = sum(one.seconds for one in StudyFolder.open(study).facts.launches)
+    return f"{max(3 * spent, 60):.0f}s"
 
 
 def _print_overall(pooled: Sequence[Overall]) -> None:

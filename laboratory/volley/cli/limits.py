@@ -48,7 +48,7 @@ def limits(
         if as_json:
             typer.echo(json.dumps({"limits": rows}, indent=1))
         else:
-            _print(rows, console)
+            print_limits(rows, console)
         if not any(row["largest_returning"] is not None for row in rows):
             raise VolleyError("no limit could be measured", "the reasons stand above")
 
@@ -74,19 +74,38 @@ def limit_rows(study: Study) -> list[dict[str, object]]:
     return sorted(rows, key=lambda row: (str(row["system"]), row["launch"]))
 
 
-def _print(rows: list[dict[str, object]], console: Console) -> None:
+def print_limits(rows: list[dict[str, object]], console: Console) -> None:
+    """A line per system; where its launches do not agree, one per limit that they found."""
     table = Table(title="Largest blocking send that returns while the receiver is outside MPI", title_justify="left")
     table.add_column("system")
     table.add_column("bytes", justify="right")
-    table.add_column("a larger one stands")
+    table.add_column("launches", justify="right")
+    table.add_column("how long a larger one stands")
+    groups: dict[tuple[str, str], list[dict[str, object]]] = {}
     for row in rows:
         limit = row["largest_returning"]
-        stands, absent = row["sender_stands_ns"], row["receiver_absent_ns"]
-        told = "–"
-        if isinstance(stands, int | float) and isinstance(absent, int | float):
-            told = f"{format_time(stands)} of the receiver's {format_time(absent)} outside MPI"
-        table.add_row(str(row["system"]), f"{limit:,}" if isinstance(limit, int) else str(row["reason"] or "–"), told)
+        found = f"{limit:,}" if isinstance(limit, int) else str(row["reason"] or "–")
+        groups.setdefault((str(row["system"]), found), []).append(row)
+    for (system, found), alike in groups.items():
+        table.add_row(system, found, str(len(alike)), _stands(alike))
     console.print(table)
+    several = sorted({system for system, _ in groups if sum(system == other for other, _ in groups) > 1})
+    if several:
+        console.print(f"Launches do not agree: {', '.join(several)}. More of them: --launches 5", highlight=False)
+
+
+def _stands(rows: list[dict[str, object]]) -> str:
+    """Of the launch in which it stood for the shortest, as other programs only add to it."""
+    told = [
+        (stands, absent)
+        for row in rows
+        if isinstance(stands := row["sender_stands_ns"], int | float)
+        and isinstance(absent := row["receiver_absent_ns"], int | float)
+    ]
+    if not told:
+        return "–"
+    stands, absent = min(told)
+    return f"{format_time(stands)}, with the receiver away for {format_time(absent)}"
 
 
 def register(app: typer.Typer) -> None:

@@ -98,6 +98,8 @@ def _why_not(folder: StudyFolder | None) -> str:
     if folder is None:
         return "these are figures in a file, not a study of this machine"
     then, now = folder.facts.environment, machine_facts.environment()
+    if "host" not in then:
+        return "these figures were imported: what measured them is not known here"
     for name, what in (("host", "host"), ("cpu", "processor")):
         if then.get(name) != now[name]:
             return f"the study was made on another machine ({what} {then.get(name)}, here {now[name]})"
@@ -136,7 +138,7 @@ def _all(wanted: Investigation, bench: Bench, display: Display, verdicts: list[V
         explainer = Explainer(wanted.scene, bench, display, min(wanted.each_seconds, max(left, 0.0)), late)
         verdicts.append(explainer.explain(group) if late else _decided_now(explainer, group))
         done = time.monotonic() - started
-        share = done / len(verdicts)
+        left, share = wanted.budget_seconds - done, done / len(verdicts)
         display.advance(done, min(share * (len(wanted.groups) - len(verdicts)), max(left, 0.0)))
 
 

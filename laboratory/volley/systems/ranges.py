@@ -68,9 +68,8 @@ def _wheel(family: str, request: str) -> type[WheelSystem]:
     kinds = {name: kind for name, kind in families().items() if issubclass(kind, WheelSystem)}
     if family not in kinds:
         what = "has one version only, the one installed" if family in families() else "is no family"
-        raise UsageError(
-            f'"{family}" in "{request}" {what}', f"families with versions on PyPI: {', '.join(kinds)}; {EXAMPLES}"
-        )
+        where = "" if family == request else f' in "{request}"'
+        raise UsageError(f'"{family}"{where} {what}', f"families with versions on PyPI: {', '.join(kinds)}; {EXAMPLES}")
     return kinds[family]
 
 

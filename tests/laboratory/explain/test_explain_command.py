@@ -52,6 +52,15 @@ def test_figures_in_a_file_are_not_measured_again_and_that_is_said(table: Path) 
     assert "CONFIRMED" not in outcome.stdout
 
 
+def test_an_imported_study_is_not_measured_again_and_that_is_said(table: Path, tmp_path: Path) -> None:
+    program = (sys.executable, "-c", "from volley.cli import main; main()")
+    words = (*program, "import", str(table), "--out", str(tmp_path / "theirs"))
+    subprocess.run(words, capture_output=True, check=True)
+    outcome = volley(tmp_path / "theirs")
+    assert outcome.returncode == 0, outcome.stderr
+    assert "nothing is measured again: these figures were imported" in outcome.stdout
+
+
 def test_json_has_a_cause_and_a_status_for_every_finding(table: Path) -> None:
     findings = json.loads(volley(table, "--json").stdout)["findings"]
     step = next(one for one in findings if one["kind"] == "step")

@@ -37,7 +37,7 @@ constexpr std::uint64_t whole_lines(std::uint64_t bytes) {
     return (bytes + cache_line - 1) / cache_line * cache_line;
 }
 
-inline constexpr std::uint64_t arena_magic = 0x59454c4c4f56'10; ///< "VOLLEY", layout 16
+inline constexpr std::uint64_t arena_magic = 0x59454c4c4f56'11; ///< "VOLLEY", layout 17
 inline constexpr std::size_t description_bytes = 64;
 inline constexpr std::size_t secret_bytes = 32;
 
@@ -142,6 +142,7 @@ struct alignas(cache_line) RankRecord {
     /// launcher for debuggers; 0: not known, and /proc tells.
     std::uint64_t program_base, interpreter_base;
     std::atomic<std::uint64_t> status_page; ///< offset of its StatusPage (boot/status_page.h); 0: none yet
+    std::atomic<std::uint64_t> connections; ///< offset of its first ConnectionPage; 0: none yet
     /// Counts waits that no other rank ended though their condition was met, until the rank looked by itself
     /// (wait/sleep.h).
     std::atomic<std::uint32_t> lost_wake_ups;

@@ -52,6 +52,27 @@ struct QueueStatistics {
     std::atomic<std::uint64_t> steps;          ///< in those: entries stepped over, and places of an index looked at
 };
 
+/// A connection of this rank by TCP or libfabric (transport/tcp/connection.h): messages go one way, frames both ways.
+/// Counters begin with 0 when the connection does.
+struct ConnectionEntry {
+    enum class Direction : std::uint32_t { none, to_peer, from_peer }; ///< of messages; none: the entry is free
+
+    std::atomic<Direction> direction;           ///< written last
+    std::atomic<std::int32_t> peer;             ///< rank in the job; -1: a process of another job
+    std::atomic<std::uint64_t> socket;          ///< its inode; 0: it is being connected
+    std::atomic<std::uint64_t> messages, bytes; ///< that have been sent, or have arrived
+    std::atomic<std::uint64_t> frames_said, frames_handled;
+    std::atomic<std::uint64_t> queued;    ///< bytes that the system has not taken yet
+    std::atomic<std::uint32_t> announced; ///< messages that wait for their receives
+    std::atomic<std::uint32_t> streams;   ///< messages whose data is under way
+};
+
+/// Connections, some at a time. Pages stay, and are filled again.
+struct ConnectionPage {
+    std::array<ConnectionEntry, 14> connections;
+    std::atomic<std::uint64_t> next; ///< offset of another page, or 0
+};
+
 struct alignas(cache_line) StatusPage {
     std::atomic<std::int32_t> thread_level; ///< as MPI_Query_thread gives it
     QueueStatistics posted;                 ///< receives that wait for messages

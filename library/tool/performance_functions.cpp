@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cstring>
 #include <string_view>
+#include <type_traits>
+#include <vector>
 
 namespace volley {
 namespace tool {
@@ -15,11 +17,22 @@ namespace {
 
 struct PerformanceSession {};
 
+/// What a handle has counted of one element, and where the variable was when it began to count on.
+struct PerformanceElement {
+    std::uint64_t counted = 0, since = 0;
+};
+
 /// A view of a variable.
 class PerformanceHandle {
+    using Element = PerformanceElement;
+
   public:
     PerformanceHandle(const PerformanceVariable &variable, const PerformanceSession &session, MPI_Comm bound)
-        : variable_(variable), session_(session), bound_(bound) {}
+        : variable_(variable), session_(session), bound_(bound), elements_(elements_of(variable, communicator())) {}
+
+    int count() const {
+        return static_cast<int>(elements_.size());
+    }
 
     bool is_of(const PerformanceSession &session) const {
         return &session_ == &session;
@@ -32,51 +45,66 @@ class PerformanceHandle {
         return variable_.bind == MPI_T_BIND_NO_OBJECT || communicator() != nullptr;
     }
     void start() {
-        if (!started_) since_ = now();
+        for (int index = 0; index < count() && !started_; index++) element(index).since = now(index);
         started_ = true;
     }
     void stop() {
-        counted_ = value();
+        for (int index = 0; index < count(); index++) element(index).counted = value(index);
         started_ = false;
     }
-    void set(std::uint64_t value) {
-        counted_ = value;
-        if (started_) since_ = now();
+    void reset() {
+        for (int index = 0; index < count(); index++) set(index, 0);
     }
-    std::uint64_t value() const {
-        if (!counts()) return now();
-        return started_ ? counted_ + now() - since_ : counted_;
-    }
+    /// All elements, one after the other.
     void store(void *place) const {
-        const std::uint64_t whole = value();
-        const auto narrow = static_cast<std::uint32_t>(whole);
-        if (is_wide())
-            std::memcpy(place, &whole, sizeof whole);
-        else
-            std::memcpy(place, &narrow, sizeof narrow);
+        for (int index = 0; index < count(); index++) {
+            const std::uint64_t whole = value(index);
+            std::memcpy(at(place, index), &whole, bytes()); // of the narrow ones, the lower half
+        }
     }
-    std::uint64_t load(const void *place) const {
-        std::uint64_t whole = 0;
-        std::memcpy(&whole, place, is_wide() ? sizeof whole : sizeof(std::uint32_t));
-        return whole;
+    void load(const void *place) {
+        for (int index = 0; index < count(); index++) {
+            std::uint64_t whole = 0;
+            std::memcpy(&whole, at(place, index), bytes());
+            set(index, whole);
+        }
     }
 
   private:
-    bool is_wide() const {
-        return variable_.datatype == MPI_UNSIGNED_LONG_LONG;
+    static std::vector<Element> elements_of(const PerformanceVariable &variable, const Communicator *communicator) {
+        return std::vector<Element>(variable.of_peer ? static_cast<std::size_t>(communicator->peer_group().size()) : 1);
+    }
+    std::size_t bytes() const {
+        return variable_.datatype == MPI_UNSIGNED_LONG_LONG ? sizeof(std::uint64_t) : sizeof(std::uint32_t);
+    }
+    template <class Place> Place *at(Place *place, int index) const {
+        using Byte = std::conditional_t<std::is_const_v<Place>, const char, char>;
+        return static_cast<Byte *>(place) + static_cast<std::size_t>(index) * bytes();
+    }
+    Element &element(int index) {
+        return elements_[static_cast<std::size_t>(index)];
+    }
+    void set(int index, std::uint64_t value) {
+        element(index) = {value, started_ ? now(index) : 0};
+    }
+    std::uint64_t value(int index) const {
+        if (!counts()) return now(index);
+        const Element &element = elements_[static_cast<std::size_t>(index)];
+        return started_ ? element.counted + now(index) - element.since : element.counted;
     }
     const Communicator *communicator() const {
-        return Communicator::from_handle(bound_);
+        return variable_.bind == MPI_T_BIND_MPI_COMM ? Communicator::from_handle(bound_) : nullptr;
     }
-    std::uint64_t now() const {
-        return variable_.value(variable_.bind == MPI_T_BIND_MPI_COMM ? communicator() : nullptr);
+    std::uint64_t now(int index) const {
+        if (variable_.of_peer != nullptr) return variable_.of_peer(communicator()->peer_process(index));
+        return variable_.value(communicator());
     }
 
     const PerformanceVariable &variable_;
     const PerformanceSession &session_;
     MPI_Comm bound_;
     bool started_ = false;
-    std::uint64_t counted_ = 0, since_ = 0;
+    std::vector<Element> elements_;
 };
 
 Handles<PerformanceSession> sessions;
@@ -176,8 +204,9 @@ int T_pvar_handle_alloc(MPI_T_pvar_session session, int pvar_index, void *obj_ha
         bound = *static_cast<MPI_Comm *>(obj_handle);
         if (!Communicator::from_handle(bound)) return MPI_T_ERR_INVALID;
     }
-    *handle = reinterpret_cast<MPI_T_pvar_handle>(tool::handles.make(*variable, *its, bound));
-    give(count, 1);
+    PerformanceHandle *made = tool::handles.make(*variable, *its, bound);
+    *handle = reinterpret_cast<MPI_T_pvar_handle>(made);
+    give(count, made->count());
     return MPI_SUCCESS;
 }
 
@@ -212,12 +241,12 @@ int T_pvar_write(MPI_T_pvar_session session, MPI_T_pvar_handle handle, const voi
     if (int code = tool::find(session, handle, found)) return code;
     if (!found->counts()) return MPI_T_ERR_PVAR_NO_WRITE;
     if (!buf) return MPI_T_ERR_INVALID;
-    found->set(found->load(buf));
+    found->load(buf);
     return MPI_SUCCESS;
 }
 
 int T_pvar_reset(MPI_T_pvar_session session, MPI_T_pvar_handle handle) {
-    return tool::apply(session, handle, MPI_T_ERR_PVAR_NO_WRITE, [](PerformanceHandle &each) { each.set(0); });
+    return tool::apply(session, handle, MPI_T_ERR_PVAR_NO_WRITE, [](PerformanceHandle &each) { each.reset(); });
 }
 
 int T_pvar_readreset(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void *buf) {
@@ -226,7 +255,7 @@ int T_pvar_readreset(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void 
     if (!found->counts()) return MPI_T_ERR_PVAR_NO_WRITE;
     if (!buf) return MPI_T_ERR_INVALID;
     found->store(buf);
-    found->set(0);
+    found->reset();
     return MPI_SUCCESS;
 }
 

@@ -86,6 +86,21 @@ void add_transports(std::vector<PerformanceVariable> &all) {
             "bytes that have come through open TCP connections");
     counter("volley_tcp_retransmissions", of_tcp<&TcpStatistics::retransmissions>,
             "segments that the kernel has sent again through open TCP connections");
+    auto of_peers = [&](const char *name, std::uint64_t (*value)(ProcessIndex), const char *text) {
+        all.push_back({name, category, MPI_T_VERBOSITY_USER_DETAIL, MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG_LONG,
+                       nullptr, text, MPI_T_BIND_MPI_COMM, nullptr, value});
+    };
+    of_peers(
+        "volley_messages_to_peers", [](ProcessIndex peer) { return tcp.sent_to(peer).messages; },
+        "messages that this rank has sent to each rank of the communicator, by TCP or libfabric, on any communicator");
+    of_peers(
+        "volley_bytes_to_peers", [](ProcessIndex peer) { return tcp.sent_to(peer).bytes; }, "bytes of these messages");
+    of_peers(
+        "volley_messages_from_peers", [](ProcessIndex peer) { return tcp.received_from(peer).messages; },
+        "messages that have arrived from each rank of the communicator, by TCP or libfabric, on any communicator");
+    of_peers(
+        "volley_bytes_from_peers", [](ProcessIndex peer) { return tcp.received_from(peer).bytes; },
+        "bytes of these messages");
 }
 
 void add_waiting(std::vector<PerformanceVariable> &all) {

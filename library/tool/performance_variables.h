@@ -5,6 +5,7 @@
 
 #include "tool/categories.h"
 #include "tool/enumeration.h"
+#include "transport/process.h"
 
 #include <mpi.h>
 
@@ -28,6 +29,9 @@ struct PerformanceVariable {
     const char *description;
     int bind = MPI_T_BIND_NO_OBJECT;
     const Enumeration *enumeration = nullptr;
+    /// Of a variable with an element for each process of the communicator (of an intercommunicator, of the remote
+    /// group): that of one; `value` is nullptr then.
+    std::uint64_t (*of_peer)(ProcessIndex peer) = nullptr;
 
     /// Each handle has a view of its own, which can be started, stopped, reset and written.
     bool counts() const {

@@ -24,17 +24,22 @@ constexpr int success = 0, failure = 1, usage = 2, hang_seen = 3;
 
 constexpr const char *task_help = R"(mpitask shows what each rank of a running job does.
 
-    mpitask [--why] [--json] [JOB]
+    mpitask [--why | --connections] [--json] [JOB]
 
 JOB is the process id of the job's mpiexec or of any of its ranks; it may be left out if one job runs. Of a job on several
 hosts all ranks are shown, on any of its hosts; one that does not answer in two seconds is named.
   --why       say for each rank that waits what it waits for, and whether the job hangs (takes 0.3 s)
+  --connections
+              show what ranks and their peers have sent each other by TCP or libfabric
   --json      for programs; without JOB all jobs that run
   --version, --help
 
 PEER is the rank in MPI_COMM_WORLD, followed by that in the communicator if it is another one; "root" is that of a
 collective operation. FOR is how long the rank has been waiting. A job in which nothing can move any more is
 always told of.
+
+Of connections: SENT and RECEIVED are messages; QUEUED are bytes that the peer's kernel has not confirmed, ANNOUNCED
+messages that wait for their receives, RESENT segments that the kernel has sent again.
 
 Exit status: 0; 1 if no such job runs or it may not be looked into; 2 if the command line is wrong; 3 if --why
 finds that the job, or some of its ranks, hang.
@@ -61,6 +66,7 @@ Exit status: 0; 1 if no such job runs or it may not be looked into; 2 if the com
 struct Options {
     bool messages = false; ///< mpimsg
     bool why = false;
+    bool connections = false;
     bool all = false;
     bool json = false;
     std::optional<std::string> job;
@@ -92,6 +98,8 @@ Options read_options(int count, char **arguments) {
             options.json = true;
         else if (argument == "--why" && !options.messages)
             options.why = true;
+        else if (argument == "--connections" && !options.messages)
+            options.connections = true;
         else if (argument == "--all" && options.messages)
             options.all = true;
         else if (argument.starts_with("-"))
@@ -101,6 +109,7 @@ Options read_options(int count, char **arguments) {
         else
             options.job = argument;
     }
+    if (options.why && options.connections) refuse(options, "--why and --connections show different things");
     return options;
 }
 
@@ -135,6 +144,11 @@ int show(const Job &job, const Options &options) {
         std::fputs((job_line(snapshot) + "\n" + messages_table(snapshot, options.all)).c_str(), stdout);
         return success;
     }
+    if (options.connections) {
+        const Snapshot snapshot = look_everywhere(job);
+        std::fputs((job_line(snapshot) + "\n" + connections_table(snapshot)).c_str(), stdout);
+        return success;
+    }
     const Seen seen = look_closely(job, options.why);
     const bool hangs = seen.verdict && seen.verdict->hangs();
     std::string text;
@@ -148,17 +162,19 @@ int show(const Job &job, const Options &options) {
 /// Jobs that have just ended are left out.
 int show_json(const Search &search, const Options &options) {
     Json json;
+    const bool is_one_look = options.messages || options.connections;
     int status = success;
     json.begin_object();
     json.key("jobs").begin_array();
     for (const Job &job : search.jobs) {
         try {
-            const Seen seen =
-                options.messages ? Seen{look_everywhere(job), std::nullopt} : look_closely(job, options.why);
+            const Seen seen = is_one_look ? Seen{look_everywhere(job), std::nullopt} : look_closely(job, options.why);
             json.begin_object();
             write_job(json, seen.snapshot);
             if (options.messages)
                 write_messages(json, seen.snapshot, options.all);
+            else if (options.connections)
+                write_connections(json, seen.snapshot);
             else
                 write_tasks(json, seen.snapshot);
             if (seen.verdict) write_verdict(json, *seen.verdict);

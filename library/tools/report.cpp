@@ -2,6 +2,7 @@
 #include "tools/report.h"
 
 #include "boot/context_number.h"
+#include "tools/connections.h"
 #include "tools/dependence.h"
 #include "tools/names.h"
 
@@ -280,6 +281,31 @@ std::string messages_table(const Snapshot &snapshot, bool all) {
     return text + silence_text(snapshot);
 }
 
+std::string connections_table(const Snapshot &snapshot) {
+    Table table({{"RANK", true},
+                 {"HOST", false},
+                 {"PEER", true},
+                 {"ON", false},
+                 {"SENT", true},
+                 {"BYTES", true},
+                 {"RECEIVED", true},
+                 {"BYTES", true},
+                 {"QUEUED", true},
+                 {"ANNOUNCED", true},
+                 {"RESENT", true}});
+    const std::vector<PeerView> peers = peers_of(snapshot);
+    auto host_of = [&](int rank) { return snapshot.host_of(snapshot.ranks[static_cast<std::size_t>(rank)]); };
+    for (const PeerView &peer : peers)
+        table.add({std::to_string(peer.rank), host_of(peer.rank), std::to_string(peer.peer), host_of(peer.peer),
+                   std::to_string(peer.messages_sent), std::to_string(peer.bytes_sent),
+                   std::to_string(peer.messages_received), std::to_string(peer.bytes_received),
+                   std::to_string(peer.queued), std::to_string(peer.announced),
+                   peer.retransmissions ? std::to_string(*peer.retransmissions) : ""});
+    return (peers.empty() ? "no rank has a connection: messages go through memory, or none has been sent\n"
+                          : table.text()) +
+           silence_text(snapshot);
+}
+
 void write_job(Json &json, const Snapshot &snapshot) {
     json.member("job", snapshot.job);
     json.member("pid", snapshot.creator);
@@ -334,6 +360,24 @@ void write_messages(Json &json, const Snapshot &snapshot, bool all) {
         json.member("arrived", !message.on_its_way);
         json.member("data_at_sender", message.at_sender);
         json.member("seconds", message.age_seconds);
+        json.end_object();
+    }
+    json.end_array();
+}
+
+void write_connections(Json &json, const Snapshot &snapshot) {
+    json.key("connections").begin_array();
+    for (const PeerView &peer : peers_of(snapshot)) {
+        json.begin_object();
+        json.member("rank", peer.rank);
+        json.member("peer", peer.peer);
+        json.member("messages_sent", peer.messages_sent);
+        json.member("bytes_sent", peer.bytes_sent);
+        json.member("messages_received", peer.messages_received);
+        json.member("bytes_received", peer.bytes_received);
+        json.member("bytes_queued", peer.queued);
+        json.member("announced", peer.announced);
+        json.member("retransmissions", peer.retransmissions);
         json.end_object();
     }
     json.end_array();

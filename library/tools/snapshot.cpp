@@ -4,6 +4,7 @@
 #include "boot/context_number.h"
 #include "boot/status_page.h"
 #include "tools/process_info.h"
+#include "tools/socket_counters.h"
 #include "transport/node_shared.h"
 #include "transport/shm/ring.h"
 #include "wait/clock.h"
@@ -146,6 +147,7 @@ class Look {
         }
         judge(rank, record.state.load(relaxed));
         if (std::uint64_t offset = record.status_page.load(relaxed)) take_status_page(rank, offset);
+        if (rank.runs()) take_connections(rank, record.connections.load(relaxed));
     }
 
     /// What an CallStatus and an Alternative have in common.
@@ -228,6 +230,43 @@ class Look {
         }
     }
 
+    void take_connections(RankView &rank, std::uint64_t next) {
+        for (int pages = 0; next != 0 && pages < most_pages; pages++) {
+            auto page = reader_.read<ConnectionPage>(next);
+            if (!page) return;
+            for (const ConnectionEntry &entry : page->connections) take_connection(rank, entry);
+            next = page->next.load(relaxed);
+        }
+    }
+
+    void take_connection(RankView &rank, const ConnectionEntry &entry) {
+        using Direction = ConnectionEntry::Direction;
+        const Direction direction = entry.direction.load(relaxed);
+        const int peer = entry.peer.load(relaxed);
+        if ((direction != Direction::to_peer && direction != Direction::from_peer) || !is_rank(peer)) return;
+        ConnectionView connection{.rank = rank.rank,
+                                  .peer = peer,
+                                  .is_senders = direction == Direction::to_peer,
+                                  .messages = entry.messages.load(relaxed),
+                                  .bytes = entry.bytes.load(relaxed),
+                                  .frames_said = entry.frames_said.load(relaxed),
+                                  .frames_handled = entry.frames_handled.load(relaxed),
+                                  .queued = entry.queued.load(relaxed),
+                                  .announced = entry.announced.load(relaxed),
+                                  .streams = entry.streams.load(relaxed),
+                                  .unacknowledged = {},
+                                  .unread = {},
+                                  .retransmissions = {}};
+        if (!sockets_) sockets_ = read_socket_counters();
+        if (const auto socket = sockets_->find(entry.socket.load(relaxed)); socket != sockets_->end()) {
+            connection.unacknowledged = socket->second.unacknowledged;
+            connection.unread = socket->second.unread;
+            connection.retransmissions = socket->second.retransmissions;
+        }
+        rank.traffic += connection.frames_handled;
+        result_.connections.push_back(connection);
+    }
+
     void take_rings(std::uint64_t shared) {
         for (std::uint32_t receiver = 0; receiver < ranks_; receiver++) {
             const std::uint64_t inbox = shared + sizeof(NodeShared) + receiver * Inbox::footprint(ranks_);
@@ -265,6 +304,7 @@ class Look {
     Reader reader_;
     std::uint32_t ranks_ = 0;
     std::uint64_t taken_ns_ = 0;
+    std::optional<std::unordered_map<std::uint64_t, SocketCounters>> sockets_; ///< once a rank has connections
     Snapshot result_;
 };
 

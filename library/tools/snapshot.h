@@ -106,6 +106,16 @@ struct RankView {
     }
 };
 
+/// One end of a connection by TCP or libfabric, as in ConnectionEntry.
+struct ConnectionView {
+    int rank, peer;  ///< in the job
+    bool is_senders; ///< messages go to the peer; otherwise they come from there
+    std::uint64_t messages, bytes, frames_said, frames_handled, queued;
+    std::uint32_t announced, streams;
+    // What this end's kernel says; nothing where there is no TCP connection (a relay's, libfabric's data).
+    std::optional<std::uint32_t> unacknowledged, unread, retransmissions;
+};
+
 /// One of several hosts of a job.
 struct HostView {
     std::string name;
@@ -122,6 +132,7 @@ struct Snapshot {
     std::vector<HostView> hosts; ///< by node; empty: all ranks are on this host
     std::vector<RankView> ranks;
     std::vector<MessageView> messages;
+    std::vector<ConnectionView> connections;
 
     static double waited_seconds(const RankView &rank);
     /// The host of a rank; empty if there is only one.

@@ -34,10 +34,11 @@ struct Part {
     std::uint32_t ending = 0;
     std::vector<RankView> ranks;
     std::vector<MessageView> messages;
+    std::vector<ConnectionView> connections;
 };
 
 auto fields(MaybeConst<Part> auto &part) {
-    return std::tie(part.node, part.cpus, part.ending, part.ranks, part.messages);
+    return std::tie(part.node, part.cpus, part.ending, part.ranks, part.messages, part.connections);
 }
 
 bool is_on(const Snapshot &snapshot, int rank, std::int32_t node) {
@@ -48,10 +49,16 @@ bool is_on(const Snapshot &snapshot, int rank, std::int32_t node) {
 } // namespace
 
 std::string encode_part(const Snapshot &snapshot) {
-    Part part{.node = snapshot.node, .cpus = snapshot.cpus, .ending = snapshot.ending, .ranks = {}, .messages = {}};
+    Part part{.node = snapshot.node,
+              .cpus = snapshot.cpus,
+              .ending = snapshot.ending,
+              .ranks = {},
+              .messages = {},
+              .connections = {}};
     std::ranges::copy_if(snapshot.ranks, std::back_inserter(part.ranks),
                          [&](const RankView &rank) { return rank.node == snapshot.node; });
     part.messages = snapshot.messages;
+    part.connections = snapshot.connections;
     std::string text = encoded(part);
     if (text.size() <= longest_look_bytes) return text;
     part.messages.clear();
@@ -75,6 +82,9 @@ void add_part(Snapshot &whole, const std::string &text) {
     for (const MessageView &message : part.messages)
         if (is_on(whole, message.destination, part.node) && message.source >= 0 && message.source < ranks)
             whole.messages.push_back(message);
+    for (const ConnectionView &connection : part.connections)
+        if (is_on(whole, connection.rank, part.node) && connection.peer >= 0 && connection.peer < ranks)
+            whole.connections.push_back(connection);
 }
 
 void add_silence(Snapshot &whole, std::int32_t node) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/why.h"
 
+#include "tools/connections.h"
 #include "tools/dependence.h"
 #include "tools/names.h"
 
@@ -33,6 +34,7 @@ std::vector<int> find_hung(const Snapshot &earlier, const Snapshot &now, const s
         if (stands_still(earlier.ranks[i], now.ranks[i])) hung.push_back(now.ranks[i].rank);
     for (const MessageView &message : now.messages)
         if (message.on_its_way) std::erase(hung, message.destination);
+    for (const int rank : awaited_by_connections(now)) std::erase(hung, rank);
     auto alive = [&](int rank) {
         const Doing doing = view_of(now, rank).doing;
         return doing != Doing::ended && doing != Doing::finalised && !contains(hung, rank);

@@ -55,6 +55,13 @@ class FabricChannel {
     void say(const wire::FrameHeader &header, const void *payload = nullptr);
     void send_data(const void *bytes, std::size_t count, std::uint64_t tag, FabricOperation &operation);
 
+    /// How many frames have been said, and how many that came have been handed to the connection.
+    std::uint64_t frames_said() const {
+        return sent_ + waiting_.size();
+    }
+    std::uint64_t frames_taken() const {
+        return taken_;
+    }
     /// libfabric has taken all that was said.
     bool is_sent() const {
         return waiting_.empty() && under_way_ == 0;

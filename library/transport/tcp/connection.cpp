@@ -45,7 +45,8 @@ std::string description(ProcessIndex process) {
 } // namespace
 
 /// The ranks of a job have one transport. Those of other jobs may have another, so there it is TCP.
-Connection::Connection(ProcessIndex peer, std::uint64_t key) : peer_(peer), key_(key) {
+Connection::Connection(ProcessIndex peer, std::uint64_t key, ConnectionEntry::Direction direction)
+    : peer_(peer), key_(key), published_(peer, direction) {
     if (fabric.enabled() && !processes.is_of_other_job(peer))
         fabric_ = std::make_unique<FabricChannel>(static_cast<FabricUser &>(*this));
 }
@@ -85,6 +86,7 @@ void Connection::take_from_fabric(const wire::FrameHeader &header, unsigned char
     } else if (header.kind == wire::FrameKind::taken || !take_frame(header, payload)) {
         fail("what arrived is no message of this library");
     }
+    publish();
 }
 
 /// Nothing that was to go to a rank that has left, or is gone, is missed. Its end is found by the socket.
@@ -95,6 +97,7 @@ void Connection::fabric_failed(const std::string &reason) {
 }
 
 void Connection::say(const wire::FrameHeader &header, const void *payload) {
+    count(header);
     if (fabric_)
         fabric_->say(header, payload);
     else
@@ -103,6 +106,7 @@ void Connection::say(const wire::FrameHeader &header, const void *payload) {
 
 bool Connection::say_in_place(const wire::FrameHeader &header, const char *payload) {
     if (fabric_ || payload_open_) return false;
+    count(header);
     writer_.add_in_place(header, payload);
     payload_open_ = true;
     return true;
@@ -115,6 +119,7 @@ void Connection::keep_payload() {
 
 void Connection::use(Descriptor socket) {
     socket_ = std::move(socket);
+    if (!fabric_) published_.socket(socket_.get()); // what libfabric sends goes by others
     is_pending_ = false;
     if (!descriptors.add(socket_.get(), EPOLLIN, key_)) fail(std::strerror(errno));
     if (fabric_) {
@@ -154,10 +159,33 @@ bool Connection::receive() {
         if (static_cast<std::size_t>(got) < asked) break;
     }
     reading_ = false;
+    publish();
     return moved;
 }
 
 bool Connection::flush() {
+    const bool moved = write_what_goes();
+    publish();
+    return moved;
+}
+
+/// Whoever compares what one end has said with what the other has handled knows whether something is on its way. So
+/// what has been said is published before the rank waits for anything.
+void Connection::publish() {
+    ConnectionEntry *entry = published_.entry();
+    if (!entry) return;
+    constexpr auto relaxed = std::memory_order_relaxed;
+    const Backlog left = backlog();
+    entry->messages.store(message_count_.messages, relaxed);
+    entry->bytes.store(message_count_.bytes, relaxed);
+    entry->frames_said.store(writer_.frames() + (fabric_ ? fabric_->frames_said() : 0), relaxed);
+    entry->frames_handled.store(reader_.frames() + (fabric_ ? fabric_->frames_taken() : 0), relaxed);
+    entry->queued.store(writer_.left(), relaxed);
+    entry->announced.store(static_cast<std::uint32_t>(left.announced), relaxed);
+    entry->streams.store(static_cast<std::uint32_t>(left.streams), relaxed);
+}
+
+bool Connection::write_what_goes() {
     if (is_lost_) {
         if (!socket_ && !peer_leaves_ && is_needed()) broken(why_lost_);
         if (!socket_) writer_ = {}; // nobody is there to read it

@@ -16,6 +16,7 @@
 #include "transport/node.h"
 #include "transport/tcp/frames.h"
 #include "transport/tcp/grants.h"
+#include "transport/tcp/published_connection.h"
 
 #include <cstdint>
 #include <deque>
@@ -37,6 +38,16 @@ struct TcpStatistics {
     std::uint64_t connections = 0, bytes_sent = 0, bytes_received = 0, retransmissions = 0;
 };
 
+/// The messages of a connection, and their bytes.
+struct MessageCount {
+    std::uint64_t messages = 0, bytes = 0;
+};
+
+/// Messages that a sender has announced, and those of them whose data is under way.
+struct Backlog {
+    std::size_t announced = 0, streams = 0;
+};
+
 class Connection : protected FrameHandler, private FabricUser {
   public:
     Connection(const Connection &) = delete;
@@ -53,6 +64,10 @@ class Connection : protected FrameHandler, private FabricUser {
     bool is_acknowledged() const;
     /// Adds what the kernel has counted of it, if it is open.
     void count(TcpStatistics &statistics) const;
+    /// Sent, or arrived.
+    const MessageCount &message_count() const {
+        return message_count_;
+    }
     /// The last that is said.
     void say_leaving();
     /// Says so, and ends the connection once all is written; it is gone when the other end has ended it, too.
@@ -68,7 +83,7 @@ class Connection : protected FrameHandler, private FabricUser {
     }
 
   protected:
-    Connection(ProcessIndex peer, std::uint64_t key);
+    Connection(ProcessIndex peer, std::uint64_t key, ConnectionEntry::Direction direction);
     ~Connection() = default;
 
     /// Takes the socket into use: it is watched and written to from now on.
@@ -87,6 +102,14 @@ class Connection : protected FrameHandler, private FabricUser {
     void keep_payload();
     /// Writes as much as the kernel takes.
     bool flush();
+    /// Tells tools how far the connection is.
+    void publish();
+    /// Counts a frame that is a message.
+    void count(const wire::FrameHeader &header) {
+        if (header.kind != wire::FrameKind::eager && header.kind != wire::FrameKind::request) return;
+        message_count_.messages++;
+        message_count_.bytes += header.bytes;
+    }
 
     /// Adds a long payload to the writer. False if there is none.
     virtual bool next_payload() {
@@ -98,6 +121,9 @@ class Connection : protected FrameHandler, private FabricUser {
     virtual void all_written() {}
     /// A frame of any kind but data and leaving; as FrameHandler::frame().
     virtual bool take_frame(const wire::FrameHeader &header, unsigned char *payload) = 0;
+    virtual Backlog backlog() const {
+        return {};
+    }
     /// Something still depends on this connection.
     virtual bool is_needed() const = 0;
     /// The process that sends messages through this connection, and the one that receives them.
@@ -122,6 +148,7 @@ class Connection : protected FrameHandler, private FabricUser {
     bool introduce(const unsigned char *introduction);
     bool frame(const wire::FrameHeader &header, unsigned char *payload) final;
     bool receive();
+    bool write_what_goes();
     void write_failed();
     void watch(bool writable);
     bool has_failed() const;
@@ -129,6 +156,8 @@ class Connection : protected FrameHandler, private FabricUser {
     void broken(const std::string &reason) const;
     std::string describe(const std::string &reason) const;
 
+    PublishedConnection published_;
+    MessageCount message_count_;
     Descriptor socket_;
     bool is_pending_ = false;
     bool is_ending_ = false;
@@ -186,6 +215,7 @@ class Outgoing final : public Connection {
     bool next_payload() override;
     void payload_written() override;
     void all_written() override;
+    Backlog backlog() const override;
     bool is_needed() const override;
     std::pair<ProcessIndex, ProcessIndex> ends() const override;
     void introduce(Descriptor socket);

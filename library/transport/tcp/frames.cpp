@@ -52,7 +52,7 @@ bool FrameReader::arrived(std::size_t bytes, FrameHandler &handler) {
         place_ += direct;
         data_left_ -= direct;
         bytes -= direct;
-        if (data_left_ == 0) handler.end_data();
+        if (data_left_ == 0) end_data(handler);
     }
     end_ += bytes;
     const bool is_sensible = take_frames(handler);
@@ -82,6 +82,7 @@ bool FrameReader::take_frames(FrameHandler &handler) {
         if (end_ - begin_ < all) return true;
         if (!handler.frame(header, buffer_.get() + begin_ + sizeof header)) return false;
         begin_ += all;
+        frames_++;
     }
 }
 
@@ -97,10 +98,16 @@ void FrameReader::take_data(FrameHandler &handler) {
     }
     begin_ += bytes;
     data_left_ -= bytes;
-    if (data_left_ == 0) handler.end_data();
+    if (data_left_ == 0) end_data(handler);
+}
+
+void FrameReader::end_data(FrameHandler &handler) {
+    handler.end_data();
+    frames_++;
 }
 
 void FrameWriter::add(const wire::FrameHeader &header, const void *payload) {
+    frames_++;
     add_bytes(&header, sizeof header);
     if (payload) add_bytes(payload, header.bytes);
 }
@@ -112,6 +119,7 @@ void FrameWriter::add_bytes(const void *bytes, std::size_t count) {
 }
 
 void FrameWriter::add_in_place(const wire::FrameHeader &header, const char *payload) {
+    frames_++;
     add_bytes(&header, sizeof header);
     payload_ = payload;
     payload_left_ = header.bytes;

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -43,6 +44,10 @@ class FrameReader {
     bool arrived(std::size_t bytes, FrameHandler &handler);
     void nothing_came();
 
+    /// How many frames have been handled.
+    std::uint64_t frames() const {
+        return frames_;
+    }
     /// No frame has come in part only.
     bool is_between_frames() const {
         return begin_ == end_ && data_left_ == 0;
@@ -55,11 +60,13 @@ class FrameReader {
   private:
     bool take_frames(FrameHandler &handler);
     void take_data(FrameHandler &handler);
+    void end_data(FrameHandler &handler);
 
     Buffer buffer_;
     std::size_t begin_ = 0, end_ = 0; ///< of what has come but has not been handled
-    std::size_t data_left_ = 0;       ///< bytes still to come of a payload that comes in parts
-    char *place_ = nullptr;           ///< where these bytes go, if it is one place
+    std::uint64_t frames_ = 0;
+    std::size_t data_left_ = 0; ///< bytes still to come of a payload that comes in parts
+    char *place_ = nullptr;     ///< where these bytes go, if it is one place
 };
 
 /// Makes a stream. Whole small frames are copied; one long payload at a time is written from where it lies. What is
@@ -80,6 +87,15 @@ class FrameWriter {
         return written_ == front_.size() && payload_left_ == 0;
     }
 
+    /// How many frames have been added.
+    std::uint64_t frames() const {
+        return frames_;
+    }
+    /// Bytes that have not been written.
+    std::size_t left() const {
+        return front_.size() - written_ + payload_left_ + back_.size();
+    }
+
     /// What is to be written next: up to three places; their number is returned.
     int gather(std::array<iovec, 3> &from) const;
     void written(std::size_t bytes);
@@ -87,6 +103,7 @@ class FrameWriter {
   private:
     std::vector<unsigned char> front_, back_; ///< before and behind the payload
     std::size_t written_ = 0;                 ///< of front_
+    std::uint64_t frames_ = 0;
     const char *payload_ = nullptr;
     std::size_t payload_left_ = 0;
 };

@@ -17,7 +17,7 @@
 namespace volley {
 
 Incoming::Incoming(ProcessIndex sender, std::uint64_t key, Descriptor socket)
-    : Connection(sender, key), GrantedSender(sender) {
+    : Connection(sender, key, ConnectionEntry::Direction::from_peer), GrantedSender(sender) {
     use(std::move(socket));
 }
 
@@ -38,6 +38,7 @@ bool Incoming::take_frame(const wire::FrameHeader &header, unsigned char *payloa
     if (!is_eager && header.id != ++last_id_) return false;
     const std::optional<Arrival> arrival = arrival_of(header);
     if (!arrival || (is_eager && !take_cost(header))) return false;
+    count(header);
     if (is_eager)
         arrive(*arrival, payload);
     else if (Receive *receive = match(*arrival))
@@ -96,6 +97,7 @@ void Incoming::receive_whole(Receive &receive, const unsigned char *payload, Cou
 bool Incoming::begin_eager(const wire::FrameHeader &header, char *&place) {
     const std::optional<Arrival> arrival = arrival_of(header);
     if (!arrival || !take_cost(header)) return false;
+    count(header);
     partial_ = {.arrival = *arrival, .receive = match(*arrival), .wanted = 0, .all = nullptr};
     Receive *receive = partial_->receive;
     if (receive != nullptr) partial_->wanted = accept(*receive, header.source, header.tag, arrival->bytes);

@@ -84,7 +84,11 @@ std::string cannot_connect(ProcessIndex receiver, int reason) {
 } // namespace
 
 Outgoing::Outgoing(ProcessIndex receiver, std::uint64_t key)
-    : Connection(receiver, key), is_relayed_(is_reached_by_relay(receiver)) {}
+    : Connection(receiver, key, ConnectionEntry::Direction::to_peer), is_relayed_(is_reached_by_relay(receiver)) {}
+
+Backlog Outgoing::backlog() const {
+    return {.announced = announced_.size(), .streams = streams_.size() + halted_.size()};
+}
 
 bool Outgoing::connect() {
     const auto [address, port] = place_of(peer_);
@@ -355,6 +359,7 @@ void Outgoing::piece_sent(std::uint64_t id, Count bytes) {
     if (stream.written < stream.granted || !stream.is_all) return;
     Send &send = *stream.send;
     halted_.erase(found);
+    publish();
     sent(send);
 }
 

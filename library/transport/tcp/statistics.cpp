@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What the kernel counts of each connection, asked only by tools.
+/// What is counted of each connection, asked only by tools.
 #include "transport/tcp/tcp.h"
 
 #include <linux/tcp.h>
@@ -25,6 +25,16 @@ TcpStatistics Tcp::statistics() const {
     for (const auto &one : incoming_)
         if (one) one->count(sum);
     return sum;
+}
+
+MessageCount Tcp::sent_to(ProcessIndex process) const {
+    const auto index = static_cast<std::size_t>(process);
+    return index < outgoing_.size() && outgoing_[index] ? outgoing_[index]->message_count() : MessageCount{};
+}
+
+MessageCount Tcp::received_from(ProcessIndex process) const {
+    const auto index = static_cast<std::size_t>(process);
+    return index < incoming_.size() && incoming_[index] ? incoming_[index]->message_count() : MessageCount{};
 }
 
 } // namespace volley

@@ -79,6 +79,10 @@ class Tcp {
     /// Of the connections of both directions.
     TcpStatistics statistics() const;
 
+    /// The messages that the open connections with that process have carried.
+    MessageCount sent_to(ProcessIndex process) const;
+    MessageCount received_from(ProcessIndex process) const;
+
     /// The kernel has taken all that was sent.
     bool all_written() const;
     /// No send waits for its receiver.

@@ -48,13 +48,14 @@ class Inside:
 
     @contextmanager
     def job(self, way: str, mode: str = "shared") -> Iterator[subprocess.Popen[str]]:
-        """A job that is killed in the end, and that must not have ended by itself."""
+        """A job that is killed in the end, and that must not have failed by itself."""
         where = ["--agent", self.cluster.agent, "--hosts", "n1:2,n2:1", *MODES[mode]]
         command = [str(self.binaries / "mpiexec"), *where, "-n", "3", str(self.program), way]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as job:
+        pipe = subprocess.PIPE
+        with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as job:
             try:
                 yield job
-                assert job.poll() is None, job.stderr and job.stderr.read()
+                assert job.poll() in (None, 0), job.stderr and job.stderr.read()
             finally:
                 job.kill()
 
@@ -77,7 +78,8 @@ class Inside:
             found: Seen = {"ranks": [], "messages": []}  # the job has only just been started
             if outcome.returncode in (0, HANG_SEEN):
                 (found,) = json.loads(outcome.stdout)["jobs"]
-            if found["ranks" if tool == "mpitask" else "messages"] and is_so(found):
+            is_there = any(found.get(name) for name in ("ranks", "messages", "connections"))
+            if is_there and is_so(found):
                 return found
             assert time.monotonic() < deadline, (found, outcome.stderr)
 
@@ -129,6 +131,53 @@ def test_messages_to_ranks_of_another_host(inside: Inside) -> None:
             found = inside.seen(host, "mpimsg", job.pid, lambda seen: len(seen["messages"]) == 5)
             told = sorted((one["source"], one["destination"], one["tag"], one["bytes"]) for one in found["messages"])
             assert told == [(1, 0, 11, 100), (1, 0, 21, 100000), (1, 0, 30, 3), (2, 0, 12, 100), (2, 0, 22, 100000)]
+
+
+@pytest.mark.parametrize("mode", ["tcp", "daemon", "fabric"])
+def test_connections_are_counted_at_both_ends(mode: str, inside: Inside) -> None:
+    """Rank 1 has sent tag 6 to rank 0; ranks 1 and 2 wait in a barrier for rank 0."""
+    with inside.job("tag", mode) as job:
+        inside.seen("n2", "mpitask", job.pid, lambda seen: seen.get("why", {}).get("hung") == [0, 1, 2], "--why")
+        outcome = inside.ask(HERE, "mpitask", "--connections", "--json", job.pid)
+        (found,) = json.loads(outcome.stdout)["jobs"]
+        ends = {(one["rank"], one["peer"]): one for one in found["connections"]}
+        sent, received = ends[1, 0], ends[0, 1]
+        assert (sent["messages_sent"], sent["bytes_sent"], sent["bytes_queued"]) == (1, 8, 0)
+        for (rank, peer), end in ends.items():
+            assert end["messages_sent"] == ends[peer, rank]["messages_received"]
+            assert end["bytes_sent"] == ends[peer, rank]["bytes_received"]
+            assert (end["retransmissions"] is None) == (mode != "tcp")
+        assert received["messages_received"] == 1
+        table = inside.ask("n2", "mpitask", "--connections", job.pid).stdout.splitlines()
+        assert table[1].split()[:6] == ["RANK", "HOST", "PEER", "ON", "SENT", "BYTES"]
+        assert any(line.split()[:6] == ["1", "n1", "0", "n1", "1", "8"] for line in table)
+
+
+def test_a_message_on_its_way_to_another_host_is_no_hang(inside: Inside) -> None:
+    """The network is away: rank 0 waits for the answer to a question that rank 2 has not got."""
+    link = f"{inside.cluster.agent} n2 ip link set eth0"
+    with inside.job("asks") as job:
+        assert job.stdin is not None
+        waiting = ["waiting", "waiting", "waiting"]
+        inside.seen(HERE, "mpitask", job.pid, lambda seen: [rank["state"] for rank in seen["ranks"]][1:] == waiting[1:])
+        subprocess.run(shlex.split(f"{link} down"), check=True)
+        try:
+            job.stdin.write("x")
+            job.stdin.flush()
+            inside.seen(HERE, "mpitask", job.pid, lambda seen: [rank["state"] for rank in seen["ranks"]] == waiting)
+            outcome = inside.ask("n1", "mpitask", "--why", job.pid)
+            assert outcome.stdout.startswith("No hang is seen: all ranks wait, but messages still move.\n")
+            assert outcome.returncode == 0
+
+            def is_resent(found: Seen) -> bool:
+                (end,) = (one for one in found["connections"] if (one["rank"], one["peer"]) == (0, 2))
+                return bool(end["bytes_queued"] > 0 and end["retransmissions"] > 0)
+
+            inside.seen("n1", "mpitask", job.pid, is_resent, "--connections")
+        finally:
+            subprocess.run(shlex.split(f"{link} up"), check=True)
+        job.wait(timeout=30)
+        assert job.returncode == 0
 
 
 def test_a_stopped_rank_of_another_host(inside: Inside) -> None:

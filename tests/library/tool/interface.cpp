@@ -2,10 +2,12 @@
 /// The tool information interface: every function of it, what it tells of this library, and what it refuses.
 #include "../check.h"
 
+#include <algorithm>
 #include <cstring>
 #include <set>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace {
 
@@ -286,6 +288,52 @@ void counters(bool by_tcp) {
     GOOD(MPI_T_pvar_session_free(&session));
 }
 
+/// Messages by TCP, for each rank of a communicator.
+void peers(bool by_tcp) {
+    MPI_T_pvar_session session;
+    GOOD(MPI_T_pvar_session_create(&session));
+    MPI_Comm reversed;
+    MPI_Comm_split(world, 0, -world_rank, &reversed);
+    auto of_peers = [&](const char *name) {
+        MPI_T_pvar_handle handle;
+        int index, count;
+        GOOD(MPI_T_pvar_get_index(name, MPI_T_PVAR_CLASS_COUNTER, &index));
+        GOOD(MPI_T_pvar_handle_alloc(session, index, &reversed, &handle, &count));
+        CHECK(count == world_size);
+        GOOD(MPI_T_pvar_start(session, handle));
+        return handle;
+    };
+    auto messages_to = of_peers("volley_messages_to_peers"), bytes_to = of_peers("volley_bytes_to_peers"),
+         messages_from = of_peers("volley_messages_from_peers"), bytes_from = of_peers("volley_bytes_from_peers");
+    auto read = [&](MPI_T_pvar_handle handle) {
+        std::vector<unsigned long long> values(static_cast<std::size_t>(world_size));
+        GOOD(MPI_T_pvar_read(session, handle, values.data()));
+        std::reverse(values.begin(), values.end()); // by ranks of the world
+        return values;
+    };
+    const auto right = static_cast<std::size_t>((world_rank + 1) % world_size),
+               left = static_cast<std::size_t>((world_rank + world_size - 1) % world_size);
+    static char out[50000], in[50000];
+    MPI_Request request;
+    for (const int bytes : {1000, 50000}) { // whole, and announced
+        MPI_Irecv(in, bytes, MPI_CHAR, static_cast<int>(left), 0, world, &request);
+        MPI_Send(out, bytes, MPI_CHAR, static_cast<int>(right), 0, world);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    const unsigned long long messages = by_tcp && world_size > 1 ? 2 : 0, bytes = by_tcp && world_size > 1 ? 51000 : 0;
+    CHECK(read(messages_to)[right] == messages && read(bytes_to)[right] == bytes);
+    CHECK(read(messages_from)[left] == messages && read(bytes_from)[left] == bytes);
+    CHECK(read(messages_to)[static_cast<std::size_t>(world_rank)] == 0);
+    std::vector<unsigned long long> written(static_cast<std::size_t>(world_size), 5);
+    GOOD(MPI_T_pvar_stop(session, messages_to));
+    GOOD(MPI_T_pvar_write(session, messages_to, written.data()));
+    CHECK(read(messages_to) == written);
+    GOOD(MPI_T_pvar_reset(session, messages_to));
+    CHECK(read(messages_to)[0] == 0 && read(bytes_to)[right] == bytes);
+    MPI_Comm_free(&reversed);
+    GOOD(MPI_T_pvar_session_free(&session));
+}
+
 void categories() {
     int number, changed, again;
     GOOD(MPI_T_category_changed(&changed));
@@ -482,6 +530,7 @@ int main(int argc, char **argv) {
     performance_variables();
     views();
     counters(argc > 1);
+    peers(argc > 1);
     categories();
     events();
     sources();

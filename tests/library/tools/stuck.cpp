@@ -153,16 +153,33 @@ void duplicate() {
     MPI_Comm_dup(MPI_COMM_WORLD, &copy);
 }
 
+/// Rank 0 asks the last rank once a byte of standard input has come, and waits for its answer.
+void asks() {
+    int value[4] = {};
+    if (rank == size - 1) {
+        for (int times = 0; times < 2; times++) {
+            receive(0, 5, MPI_COMM_WORLD);
+            MPI_Send(value, 4, MPI_INT, 0, 6, MPI_COMM_WORLD);
+        }
+    }
+    for (int times = 0; rank == 0 && times < 2; times++) {
+        if (times == 1) std::getchar();
+        MPI_Send(value, 4, MPI_INT, size - 1, 5, MPI_COMM_WORLD);
+        receive(size - 1, 6, MPI_COMM_WORLD);
+    }
+}
+
 struct Way {
     const char *name;
     void (*take)();
 };
 
-constexpr Way ways[] = {{"receives", receives}, {"missing", missing},   {"diverted", diverted},
-                        {"mismatch", mismatch}, {"tag", tag},           {"unreceived", unreceived},
-                        {"named", named},       {"root", root},         {"pair", pair},
-                        {"requests", requests}, {"finalize", finalize}, {"duplicate", duplicate},
-                        {"one_of", one_of},     {"many", many},         {"unordered", unordered}};
+constexpr Way ways[] = {{"receives", receives},  {"missing", missing},   {"diverted", diverted},
+                        {"mismatch", mismatch},  {"tag", tag},           {"unreceived", unreceived},
+                        {"named", named},        {"root", root},         {"pair", pair},
+                        {"requests", requests},  {"finalize", finalize}, {"duplicate", duplicate},
+                        {"one_of", one_of},      {"many", many},         {"asks", asks},
+                        {"unordered", unordered}};
 
 } // namespace
 

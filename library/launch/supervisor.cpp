@@ -176,9 +176,6 @@ void Supervisor::take_order(const Frame &order) {
     case FrameKind::input:
         input_.feed(order.payload);
         break;
-    case FrameKind::view:
-        begin_view();
-        break;
     case FrameKind::look:
         tell_look(order.number);
         break;

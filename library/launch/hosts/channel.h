@@ -47,7 +47,6 @@ enum class FrameKind : std::uint32_t {
     end,            ///< the job ends, because of rank `number`
     lost_elsewhere, ///< as lost, of another host
     input,          ///< bytes of standard input for rank 0; none: its end
-    view,           ///< say what the ranks do
     file,           ///< a file of that name follows (preload.h); `number` is its mode
     file_bytes,     ///< more of it
     ranks_failed,   ///< of any host (messages.h); `number` is their Failure

@@ -128,6 +128,7 @@ int Coordinator::timeout_ms() const {
     auto until = Clock::now() + beat_interval; // also to look at the time since hosts were heard of
     if (give_up_at_) until = std::min(until, *give_up_at_);
     until = std::min(until, looks_.deadline().value_or(until));
+    if (view_) until = std::min(until, view_->second_look_at().value_or(until));
     return milliseconds_until(until);
 }
 
@@ -258,10 +259,10 @@ void Coordinator::send_start() {
 void Coordinator::take_signals() {
     while (const auto number = signals_.take()) {
         if (*number == SIGCHLD) continue; // the channels say what ends
-        if (*number == view_signal)
-            send_all(FrameKind::view, 0, "");
-        else
+        if (*number != view_signal)
             pass_on(*number);
+        else if (view_ && view_->begin())
+            looks_.ask(Looks::view);
     }
 }
 
@@ -333,6 +334,7 @@ void Coordinator::answer_questions() {
 
 /// Without a desk tools still have those of the hosts with ranks.
 void Coordinator::open_for_tools(const JobMessage &job) {
+    view_.emplace(job.job, hosts_, node_of_);
     const auto no_node = static_cast<std::int32_t>(hosts_.size());
     try {
         look_desk_.emplace(job.secret, no_node);
@@ -345,6 +347,10 @@ void Coordinator::open_for_tools(const JobMessage &job) {
 
 void Coordinator::answer_tools() {
     if (look_desk_ && look_desk_->advance()) looks_.ask(Looks::mpiexec);
+    if (view_ && view_->second_look_at() && Clock::now() >= *view_->second_look_at()) {
+        view_->begin_second_look();
+        looks_.ask(Looks::view);
+    }
     std::vector<bool> is_there;
     for (const Node &node : nodes_) is_there.push_back(started_ && !node.ended);
     for (bool is_over = true; is_over;) {
@@ -353,18 +359,26 @@ void Coordinator::answer_tools() {
                 nodes_[static_cast<std::size_t>(node)].daemon.channel.send(FrameKind::look, round->number);
         const auto end = looks_.end(Clock::now());
         is_over = end.has_value();
-        if (!end) continue;
-        for (const std::int32_t node : end->silent) tell_looked(end->asker, node, "");
-        if (end->asker == Looks::mpiexec)
-            look_desk_->finish();
-        else
-            nodes_[static_cast<std::size_t>(end->asker)].daemon.channel.send(FrameKind::hosts_looked);
+        if (end) end_look(*end);
+    }
+}
+
+void Coordinator::end_look(const Looks::End &end) {
+    for (const std::int32_t node : end.silent) tell_looked(end.asker, node, "");
+    if (end.asker == Looks::mpiexec) return look_desk_->finish();
+    if (end.asker != Looks::view)
+        return nodes_[static_cast<std::size_t>(end.asker)].daemon.channel.send(FrameKind::hosts_looked);
+    if (auto text = view_->end_look(Clock::now())) {
+        text->pop_back();
+        message(*text);
     }
 }
 
 void Coordinator::tell_looked(Looks::Asker asker, std::int32_t node, const std::string &seen) {
     if (asker == Looks::mpiexec)
         look_desk_->answer(node, seen);
+    else if (asker == Looks::view)
+        view_->add(node, seen);
     else
         nodes_[static_cast<std::size_t>(asker)].daemon.channel.send(FrameKind::host_looked, node, seen);
 }

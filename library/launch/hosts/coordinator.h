@@ -15,6 +15,7 @@
 #include "launch/hosts/channel.h"
 #include "launch/hosts/daemon_connection.h"
 #include "launch/hosts/host_list.h"
+#include "launch/hosts/hosts_view.h"
 #include "launch/hosts/look_desk.h"
 #include "launch/hosts/looks.h"
 #include "launch/hosts/messages.h"
@@ -67,6 +68,7 @@ class Coordinator {
     void preload(Node &node);
     void open_for_tools(const JobMessage &job);
     void answer_tools();
+    void end_look(const Looks::End &end);
     void tell_looked(Looks::Asker asker, std::int32_t node, const std::string &seen);
     void listen_for_questions(JobMessage &job);
     void answer_questions();
@@ -108,6 +110,7 @@ class Coordinator {
     std::optional<int> status_;
     Agreements agreements_;
     Looks looks_;
+    std::optional<HostsView> view_;
     std::optional<LookDesk> look_desk_; ///< for tools on this host, once they can find the job
     Descriptor outline_;                ///< by which they find it
     std::size_t failed_ = 0;            ///< ranks

@@ -16,9 +16,9 @@ namespace volley::launch {
 
 class Looks {
   public:
-    /// Whoever asks: the daemon of a node, or a tool on the host of mpiexec.
+    /// Whoever asks: the daemon of a node, a tool on the host of mpiexec, or mpiexec itself (hosts_view.h).
     using Asker = std::int32_t;
-    static constexpr Asker mpiexec = -1;
+    static constexpr Asker mpiexec = -1, view = -2;
 
     explicit Looks(std::size_t nodes = 0) : owes_(nodes, false) {}
 

@@ -219,6 +219,21 @@ def test_a_host_that_does_not_answer_is_named(inside: Inside) -> None:
         inside.seen("n1", "mpitask", job.pid, all_receive)
 
 
+def test_mpiexec_says_it_of_all_hosts_when_asked(inside: Inside) -> None:
+    with inside.job("receives") as job:
+        inside.seen(HERE, "mpitask", job.pid, all_receive)
+        job.send_signal(signal.SIGURG)
+        assert job.stderr is not None
+        told = ""
+        while "a cycle" not in told:
+            line = job.stderr.readline()
+            assert line, told
+            told += line
+        assert told.startswith(f"mpiexec: job {job.pid}: 3 ranks on 2 hosts, ")
+        assert [line.split()[:2] for line in told.splitlines()[2:5]] == [["0", "n1"], ["1", "n1"], ["2", "n2"]]
+        assert "This job hangs" in told
+
+
 def test_gdb_names_the_host_of_a_rank_elsewhere(inside: Inside) -> None:
     """The process with the same number on this host is another one."""
     with inside.job("receives") as job:

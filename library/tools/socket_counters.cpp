@@ -31,6 +31,7 @@ void take(const nlmsghdr &message, Counters &counters) {
     inet_diag_msg facts = {};
     if (message.nlmsg_len < NLMSG_LENGTH(sizeof facts)) return;
     std::memcpy(&facts, NLMSG_DATA(&message), sizeof facts);
+    if (facts.idiag_inode == 0) return; // nobody has it any more
     SocketCounters found{.unacknowledged = facts.idiag_wqueue, .unread = facts.idiag_rqueue, .retransmissions = 0};
     auto left = static_cast<int>(message.nlmsg_len - NLMSG_LENGTH(sizeof facts));
     const auto *begin = static_cast<const char *>(NLMSG_DATA(&message)) + NLMSG_ALIGN(sizeof facts);

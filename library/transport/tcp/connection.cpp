@@ -119,7 +119,8 @@ void Connection::keep_payload() {
 
 void Connection::use(Descriptor socket) {
     socket_ = std::move(socket);
-    if (!fabric_) published_.socket(socket_.get()); // what libfabric sends goes by others
+    // What libfabric sends goes by other sockets, and to a relay only a part of the way.
+    if (!fabric_ && node.arena->transport != Transport::daemon) published_.socket(socket_.get());
     is_pending_ = false;
     if (!descriptors.add(socket_.get(), EPOLLIN, key_)) fail(std::strerror(errno));
     if (fabric_) {

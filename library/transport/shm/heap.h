@@ -12,8 +12,13 @@ namespace volley {
 
 class ArenaHeap {
   public:
-    /// At least `bytes`; nullptr if the arena is used up. Contents are undefined.
+    /// At least `bytes`; nullptr if the arena is used up. Contents are undefined. Long messages leave the last eighth
+    /// of the arena to what nothing can stand in for: they can wait, and the first message to a rank needs a ring.
     void *allocate(std::size_t bytes) {
+        if (bytes >= least_long_bytes) {
+            const Allocator::Statistics arena = arena_statistics();
+            if (arena.used + bytes > arena.whole - arena.whole / 8) return nullptr;
+        }
         void *block = arena_allocate_undefined(bytes);
         if (block) in_use_ += bytes;
         return block;
@@ -40,6 +45,8 @@ class ArenaHeap {
     }
 
   private:
+    static constexpr std::size_t least_long_bytes = block_sizes::granule;
+
     std::size_t in_use_ = 0;
 };
 

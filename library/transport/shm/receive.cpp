@@ -208,7 +208,7 @@ void SharedMemory::follow(Rendezvous &rendezvous, Receive &receive, Count bytes)
 /// rank's core, so writing to it need not wait for them, and they cross over once per message, not twice. Of two ranks,
 /// neither has more than one surplus block of the other's.
 void SharedMemory::keep_block(Rendezvous &rendezvous) {
-    auto bytes = static_cast<std::size_t>(rendezvous.bytes);
+    const std::size_t bytes = rendezvous.block_bytes;
     ProcessIndex sender = sender_of(rendezvous);
     if (!node.has_own_core() || bytes > ArenaHeap::keeps_pages || sender == node.rank) return;
     int &kept = blocks_kept_[static_cast<std::size_t>(sender)];

@@ -82,6 +82,9 @@ inline bool fits_result_of_last(const Situation &s) {
 inline bool fits(const Situation &s) {
     return CollectiveRound::fits(s.communicator, s.bytes);
 }
+inline bool vector_fits(const Situation &s) {
+    return CollectiveRound::vector_fits(s.communicator, s.bytes);
+}
 inline bool all_fit(const Situation &s) {
     return CollectiveRound::all_fit(s.communicator, s.bytes);
 }
@@ -225,7 +228,7 @@ inline constexpr Row alltoall_rows[] = {
     {linear, messages_only, always, always, otherwise},
 };
 inline constexpr Row reduce_rows[] = {
-    {published, memory, has_room, fits, is_small},
+    {published, memory, has_room, vector_fits, is_small},
     {staged, memory, has_stage, is_staged_for_root, in_pieces},
     {last, memory, fits_result_of_last, is_for_last, "it is short: everyone runs once"},
     {direct, memory, is_direct, always, reads},

@@ -77,7 +77,7 @@ template <class Source> void join_all(const Shared &shared, int size, void *out,
 /// cache by now, and would have to come back first.
 void join_posts(Shared &shared, CollectiveRound &round, int size, void *out) {
     const void *own = shared.buffers.own;
-    alignas(16) unsigned char aside[CollectiveArea::most_room_bytes];
+    alignas(16) unsigned char aside[CollectiveArea::largest_room_bytes];
     if (own == out) own = std::memcpy(aside, own, static_cast<std::size_t>(shared.bytes()));
     join_all(shared, size, out, shared.count, [&](int i) {
         return i == shared.communicator.rank() ? own : static_cast<const void *>(round.data(i, shared.bytes()));
@@ -119,7 +119,6 @@ void allreduce_posts(Shared &shared) {
         round.meet(); // each rank reduces all operands, in the same order
         return join_posts(shared, round, shared.communicator.size(), shared.buffers.result);
     }
-    static_assert(CollectiveArea::by_last_bytes >= CollectiveArea::most_room_bytes);
     unsigned char *result = small ? round.area().small_result : round.area().result;
     if (round.arrive()) {
         join_posts(shared, round, shared.communicator.size(), result);

@@ -20,6 +20,7 @@ from volley.explain.experiment import Bench
 from volley.explain.explain import Explainer, Verdict, places, suspicions
 from volley.explain.scene import Scene
 from volley.hosts.choose import opened
+from volley.hosts.observer import HostLost
 from volley.machine import facts as machine_facts
 from volley.machine.processes import adopt_orphans, ending_on_signals, guarded
 from volley.measure.study import options_of, prepare_systems, sessions
@@ -123,20 +124,25 @@ def investigate(wanted: Investigation, display: Display, dry_run: bool = False) 
             with sessions(ready, facts, display) as usable:
                 wanted.scene.systems = {one.name: one for one in usable}
                 try:
-                    _all(wanted, bench, display, verdicts)
+                    examine_all(wanted, bench, display, verdicts)
                 finally:
                     if verdicts:
                         keep(wanted.folder, verdicts)
     return verdicts
 
 
-def _all(wanted: Investigation, bench: Bench, display: Display, verdicts: list[Verdict]) -> None:
+def examine_all(wanted: Investigation, bench: Bench, display: Display, verdicts: list[Verdict]) -> None:
+    """Adds the verdict on one place after the other. Of those that no longer fit the hosts that answer it is said."""
     started = time.monotonic()
     for group in wanted.groups:
         left = wanted.budget_seconds - (time.monotonic() - started)
         late = "" if left > 0 else "the budget was used up before its turn (--budget)"
         explainer = Explainer(wanted.scene, bench, display, min(wanted.each_seconds, max(left, 0.0)), late)
-        verdicts.append(explainer.explain(group) if late else _decided_now(explainer, group))
+        try:
+            verdicts.append(explainer.explain(group) if late else _decided_now(explainer, group))
+        except HostLost as problem:  # findings of fewer ranks may still fit the hosts that are left
+            lost = ". ".join(words for words in (problem.problem, problem.remedy) if words)
+            verdicts.append(replace(explainer, why_not=f"nothing was measured again: {lost}").explain(group))
         done = time.monotonic() - started
         left, share = wanted.budget_seconds - done, done / len(verdicts)
         display.advance(done, min(share * (len(wanted.groups) - len(verdicts)), max(left, 0.0)))

@@ -178,20 +178,22 @@ def test_one_that_is_stopped_while_it_is_made_leaves_nothing(name: str, how: sig
     assert until(lambda: not processes_of(name) and not folder.exists()), processes_of(name)
 
 
-def test_where_users_may_not_make_namespaces_it_says_so(tmp_path: Path) -> None:
+def test_where_users_may_not_make_namespaces_it_says_so() -> None:
     if os.geteuid() != 0:
         pytest.skip("it takes root to be somebody else")
-    (tmp_path / "unshare").write_text("#!/bin/sh\necho 'unshare failed: Operation not permitted' >&2; exit 1\n")
-    for one in (tmp_path / "unshare", tmp_path, *tmp_path.parents[:2]):
-        one.chmod(0o755)
     refused = "import os; os.setuid(65534); from volley.hosts import cluster; cluster.require_means()"
-    said = subprocess.run(
-        [VOLLEY[0], "-c", f"import volley.hosts.cluster, psutil\n{refused}"],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"},
-    )
+    with tempfile.TemporaryDirectory() as folder:  # pytest's own are for nobody else
+        unshare = Path(folder) / "unshare"
+        unshare.write_text("#!/bin/sh\necho 'unshare failed: Operation not permitted' >&2; exit 1\n")
+        for one in (unshare, unshare.parent):
+            one.chmod(0o755)
+        said = subprocess.run(
+            [VOLLEY[0], "-c", f"import volley.hosts.cluster, psutil\n{refused}"],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"},
+        )
     assert "an emulated cluster needs root, or a kernel that lets ordinary users make namespaces" in said.stderr
     assert "Operation not permitted" in said.stderr
 

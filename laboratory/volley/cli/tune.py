@@ -13,10 +13,10 @@ from rich.console import Console
 from rich.table import Table
 
 from volley.benchmarks import Test, find_tests
-from volley.cli.console import output
+from volley.cli.console import errors, output
 from volley.cli.study import parse_duration, parse_ranks
 from volley.data.store import replace_file
-from volley.errors import UsageError, VolleyError
+from volley.errors import EXIT_INTERRUPTED, UsageError, VolleyError
 from volley.explain.experiment import Bench
 from volley.hosts.base import Hosts
 from volley.hosts.choose import choose, opened
@@ -68,8 +68,12 @@ def tune(
     operations = find_tests(tests)
     chosen = _system(system, len(where.names) > 1)
     seconds, most, worlds = parse_duration(budget), max(parse_sizes(largest)), parse_ranks(ranks)
-    with display_for(console, quiet or as_json) as display:
-        found, world_text = _search(chosen, operations, where, worlds, seconds, most, display)
+    try:
+        with display_for(console, quiet or as_json) as display:
+            found, world_text = _search(chosen, operations, where, worlds, seconds, most, display)
+    except KeyboardInterrupt:
+        errors().print(f"[bold]volley:[/] interrupted; {out} was not written", highlight=False, soft_wrap=True)
+        raise typer.Exit(EXIT_INTERRUPTED) from None
     if not found.rules and len(found.unfinished) == len(operations):
         raise VolleyError("the time was too short for any operation", "give more: --budget 20m; or name fewer: --tests")
     about = [

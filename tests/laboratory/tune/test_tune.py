@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -66,6 +67,19 @@ def test_mpiexec_takes_the_file(tmp_path: Path) -> None:
     command = (programs / "mpiexec", "--collectives", f"show:@{file}", "-n", "2", tmp_path / "barrier")
     said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stderr
     assert "dissemination, since VOLLEY_COLLECTIVES asks for it" in said
+
+
+def test_one_that_is_interrupted_writes_nothing_and_says_so(tmp_path: Path) -> None:
+    file = tmp_path / "tuned"
+    words = [*VOLLEY, "tune", "--tests", "alltoall", "--ranks", "2", "--out", str(file)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as tuning:
+        assert tuning.stdout is not None
+        assert "preparing" in tuning.stdout.readline()
+        tuning.send_signal(signal.SIGINT)
+        _, said = tuning.communicate(timeout=60)
+    assert tuning.returncode == 130
+    assert f"interrupted; {file} was not written" in said
+    assert not file.exists()
 
 
 @pytest.mark.parametrize(

@@ -8,14 +8,6 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p build
 
-for part in "ring transport/shm/ring_test.cpp boot/cpus.cpp" "sleep wait/sleep_test.cpp wait/sleep.cpp wait/descriptors.cpp boot/abstract_name.cpp" \
-    "arena arena/allocator_test.cpp arena/allocator.cpp arena/block_cache.cpp"; do
-    read -r name sources <<<"$part"
-    (cd library && c++ -std=c++20 -O1 -g -fsanitize=thread -Wno-tsan -I. -I../include $sources -lgtest -lgtest_main -pthread \
-        -o ../build/"$name"_tsan)
-    TSAN_OPTIONS=halt_on_error=1 build/"$name"_tsan --gtest_brief=1
-done
-
 # Line numbers are all that a report of a sanitizer needs; variables would triple the time to compile.
 # install_sanitized NAME SANITIZERS [CMAKE OPTION...]: into build/prefix-NAME
 install_sanitized() {
@@ -32,6 +24,15 @@ run_tests() {
 messages="tests/library/point_to_point tests/library/collective tests/library/communicator"
 
 install_sanitized thread thread -DVOLLEY_TESTS=OFF
+# Of the library's objects the linker takes what each test needs.
+rm -f build/sanitized-thread/objects.a
+find build/sanitized-thread/library -path '*/volley_*.dir/*' -name '*.o' -exec ar rc build/sanitized-thread/objects.a {} +
+for part in transport/shm/ring wait/sleep arena/allocator; do
+    test=build/${part##*/}_tsan
+    c++ -std=c++20 -O1 -g1 -fsanitize=thread -Wno-tsan -Ilibrary -Iinclude "library/${part}_test.cpp" build/sanitized-thread/objects.a \
+        -lgtest -lgtest_main -pthread -o "$test"
+    TSAN_OPTIONS=halt_on_error=1 "$test" --gtest_brief=1
+done
 TSAN_OPTIONS=halt_on_error=1 run_tests $messages tests/library/threads -k "process and threads and not several_nodes"
 
 install_sanitized address address,undefined -DVOLLEY_TESTS=ON

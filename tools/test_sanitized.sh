@@ -26,7 +26,7 @@ messages="tests/library/point_to_point tests/library/collective tests/library/co
 install_sanitized thread thread -DVOLLEY_TESTS=OFF
 # Of the library's objects the linker takes what each test needs.
 rm -f build/sanitized-thread/objects.a
-find build/sanitized-thread/library -path '*/volley_*.dir/*' -name '*.o' -exec ar rc build/sanitized-thread/objects.a {} +
+find build/sanitized-thread/library -path '*/volley_*.dir/*' -name '*.o' -exec ar qc build/sanitized-thread/objects.a {} +
 for part in transport/shm/ring wait/sleep arena/allocator; do
     test=build/${part##*/}_tsan
     c++ -std=c++20 -O1 -g1 -fsanitize=thread -Wno-tsan -Ilibrary -Iinclude "library/${part}_test.cpp" build/sanitized-thread/objects.a \

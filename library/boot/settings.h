@@ -89,14 +89,12 @@ struct Settings {
         return eager_limit.value_or(lines_migrate ? 4096 : readable ? 8192 : 16384);
     }
 
-    /// The pipeline limit for such a receiver. Where blocks migrate (Zen 2 to 4), pipelining is quicker than one copy
-    /// straight from buffer to buffer, after which both ranks have the lines of the buffers. On Zen 5 it is slower
-    /// (MPI_Sendrecv of 64 KiB: 2.0 us, and 1.4 straight), but for a receiver that only the kernel reaches.
+    /// The pipeline limit for such a receiver. One copy straight from buffer to buffer is quicker than two (us, Zen 4,
+    /// straight and pipelined: MPI_Sendrecv of 16 KiB 0.93 and 1.50, 64 KiB 2.3 and 4.4, 256 KiB 7.9 and 16.4; half a
+    /// ping-pong 0.55 and 0.65, 1.58 and 1.47, 5.8 and 5.5), but for a receiver that only the kernel reaches.
     std::uint32_t pipeline_limit_to(bool readable) const {
         if (pipeline_limit) return *pipeline_limit;
-        if (!lines_migrate || eager_limit) return 0;
-        if (!readable) return 1 << 21;
-        return blocks_migrate ? 1 << 18 : 0;
+        return readable || !lines_migrate || eager_limit ? 0 : 1 << 21;
     }
 
     /// The settings as `mpiexec --settings` prints them, one a line: NAME=VALUE, and a description, for ranks that

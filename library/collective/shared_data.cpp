@@ -59,7 +59,7 @@ void copy_bytes(const Block &from, const Block &to) {
     Count bytes = std::min(from.bytes(), to.bytes());
     char *source = nullptr, *target = nullptr;
     if (flat(from, source) && flat(to, target))
-        std::memcpy(target, source, static_cast<std::size_t>(bytes));
+        copy_memory(target, source, static_cast<std::size_t>(bytes));
     else
         copy(typed(from), typed(to), bytes);
 }

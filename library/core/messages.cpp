@@ -174,7 +174,7 @@ void copy_piece(const TypedBuffer &source, const TypedBuffer &destination, Count
     else if (destination.plan)
         unpack(destination, from, to, static_cast<const char *>(source.address) + from);
     else
-        std::memcpy(static_cast<char *>(destination.address) + from, static_cast<const char *>(source.address) + from,
+        copy_memory(static_cast<char *>(destination.address) + from, static_cast<const char *>(source.address) + from,
                     static_cast<std::size_t>(to - from));
 }
 

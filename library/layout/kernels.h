@@ -6,6 +6,7 @@
 #pragma once
 
 #include "layout/checked.h"
+#include "layout/memory_copy.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -38,7 +39,7 @@ template <std::size_t part>
 /// memcpy for blocks that are mostly small.
 [[gnu::always_inline]] inline void copy_block(char *to, const char *from, std::size_t bytes) {
     if (bytes > 64) {
-        std::memcpy(to, from, bytes);
+        copy_memory(to, from, bytes);
     } else if (bytes >= 32) {
         copy_ends<32>(to, from, bytes);
     } else if (bytes >= 16) {

@@ -12,6 +12,8 @@
 #include "window/remote.h"
 #include "window/state.h"
 
+#include "layout/memory_copy.h"
+
 #include <cstring>
 
 namespace volley {
@@ -96,7 +98,7 @@ int put(const TypedBuffer &source, Count bytes, int rank, MPI_Aint disp, Count c
     if (int code = check_amount("origin_addr", bytes, place)) [[unlikely]]
         return code;
     if (is_plain(place, source)) [[likely]] {
-        std::memmove(contiguous_begin(place.data), contiguous_begin(source), static_cast<std::size_t>(bytes));
+        move_memory(contiguous_begin(place.data), contiguous_begin(source), static_cast<std::size_t>(bytes));
         return MPI_SUCCESS;
     }
     if (place.target->access == Access::messages) {
@@ -118,7 +120,7 @@ int get(const ResultBuffer &result, int rank, MPI_Aint disp, Count count, Dataty
     if (int code = check_amount("origin_addr", bytes, place)) [[unlikely]]
         return code;
     if (is_plain(place, destination)) [[likely]] {
-        std::memmove(contiguous_begin(destination), contiguous_begin(place.data), static_cast<std::size_t>(bytes));
+        move_memory(contiguous_begin(destination), contiguous_begin(place.data), static_cast<std::size_t>(bytes));
         return MPI_SUCCESS;
     }
     if (place.target->access == Access::messages && bytes > 0) {

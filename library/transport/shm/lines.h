@@ -4,9 +4,9 @@
 
 #include "boot/cpus.h"
 #include "boot/job.h"
+#include "layout/memory_copy.h"
 
 #include <cstddef>
-#include <cstring>
 
 namespace volley {
 
@@ -24,7 +24,7 @@ inline void copy_and_reclaim(void *to, unsigned char *from, std::size_t size) {
     if (lines_migrate)
         copy_and_reclaim_lines(to, from, size);
     else
-        std::memcpy(to, from, size);
+        copy_memory(to, from, size);
 }
 
 /// glibc's memcpy copies 2,112 bytes and more (2.36) by `rep movsb`. What the processor does after that instruction
@@ -35,14 +35,12 @@ inline void copy_and_reclaim(void *to, unsigned char *from, std::size_t size) {
 /// (copy_and_reclaim), or does not gain.
 inline constexpr std::size_t least_in_loops = 1024, most_in_loops = 4096;
 
-void copy_in_loops(void *to, const void *from, std::size_t size);
-
 /// Copies into memory that another core is to read next, or out of memory that one has just written.
 inline void copy_for_peer(void *to, const void *from, std::size_t size) {
     if (size >= least_in_loops && size <= most_in_loops)
         copy_in_loops(to, from, size);
     else
-        std::memcpy(to, from, size);
+        copy_memory(to, from, size);
 }
 
 /// Data up to this size gain from demote() (bench/messages.cpp: messages of 64 B to 512 B take 0.75 of the time, 1 KiB

@@ -7,7 +7,6 @@
 
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <sys/uio.h>
 
 namespace volley {
@@ -25,7 +24,7 @@ constexpr Count most_left_bytes = 384;
 /// write again.
 void copy_and_hand_back(void *to, unsigned char *from, std::size_t size, bool migrates) {
     if (!migrates || size <= reclaimed_later)
-        std::memcpy(to, from, size);
+        copy_memory(to, from, size);
     else
         copy_and_reclaim(to, from, size);
 }
@@ -292,7 +291,8 @@ bool SharedMemory::take_from_stream(Rendezvous &rendezvous, const Receive &recei
     ProcessIndex sender = sender_of(rendezvous);
     for (Count to; from < there; from = to) {
         to = end_in_block(rendezvous, from, there);
-        copy_piece({nullptr, place_in_block(rendezvous, from) - from, 0}, receive.destination(), from, to);
+        auto *data = reinterpret_cast<unsigned char *>(place_in_block(rendezvous, from));
+        copy_out(data, receive, from, to, blocks_migrate);
         rendezvous.copied.store(to, std::memory_order_release);
         if (to < receive.completion.bytes) node.wake_rank(sender);
     }

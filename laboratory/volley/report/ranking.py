@@ -9,17 +9,21 @@ from __future__ import annotations
 
 import math
 import shlex
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from volley.data.results import LOST_HOST, Study
 from volley.data.states import states_of
 from volley.detect.certainty import together
 from volley.detect.finding import Finding
 from volley.detect.finding_text import heading, sentences
-from volley.detect.material import CurveData, Material
+from volley.detect.material import CurveData, Floats, Material
 from volley.explain.cause import causes
 from volley.explain.occupancy import loads, timely
 from volley.sizes import format_size
@@ -43,6 +47,8 @@ ALL_ALIKE_ADVICE = "look for what else runs there (other programs, other virtual
 THEY_ANSWER = "they answered again later, and what had failed was made anew"
 UNSURE = 0.3
 """Certainty of what is UNDECIDED, in the cost."""
+MANY_SPIKES = 3
+"""So many sizes off one curve, all slower, have something in common: they are told as one."""
 STEP_REACH = 4
 """A step that nothing else follows costs up to so many times its size."""
 SEEN = "SEEN"
@@ -247,7 +253,7 @@ class Ranking:
         strongest = group[0]
         known = self._explanation(strongest)
         curves = list(dict.fromkeys(_curve_words(one) for one in group))
-        title = f"{strongest.system}: {strongest.cause or heading(strongest)}"
+        title = f"{strongest.system}: {strongest.cause or _headed(group, strongest)}"
         if len(curves) > 1:
             title += f", in {len({one.test for one in group})} tests" if len({one.test for one in group}) > 1 else ""
         says = []
@@ -293,16 +299,18 @@ class Ranking:
         return "no known cause is left: docs/explaining.md says how to add one"
 
     def _cost(self, findings: Iterable[Finding]) -> float:
-        """Per curve what the worst of its findings takes, summed, over all curves."""
-        worst: dict[Key, float] = {}
+        """Per size of each curve what the worst of its findings takes, over all sizes of all curves."""
+        worst: dict[Key, Floats] = {}
         for one in findings:
             certain = UNSURE if one.status == "UNDECIDED" else max(one.confidence, UNSURE)
-            amount = certain * self._lost(one)
-            worst[curve_key(one)] = max(worst.get(curve_key(one), 0.0), amount)
-        return sum(worst.values()) / self.counted
+            curve = self.curves.get(curve_key(one))
+            touched = np.ones(1) if curve is None or one.kind in BROKEN else _touched(one, curve).astype(float)
+            amount = certain * self._lost(one) * touched
+            worst[curve_key(one)] = np.maximum(worst.get(curve_key(one), 0.0), amount)
+        return sum(float(amounts.mean()) for amounts in worst.values()) / self.counted
 
     def _lost(self, one: Finding) -> float:
-        """Share of its curve's time that a finding takes away: of every size as much."""
+        """Share of the time of the sizes that it touches that a finding takes away."""
         if one.kind in BROKEN:
             return 1.0
         ratio = _ratio(one)
@@ -314,7 +322,7 @@ class Ranking:
         share = 1.0 - 1.0 / ratio
         if one.kind == "bimodal":
             share *= float(one.evidence.get("slow_share", 0.5))
-        return share * (_reach(one, curve) if curve is not None else 1.0)
+        return share
 
 
 MOST_SENTENCES = 6
@@ -324,13 +332,24 @@ def _ratio(one: Finding) -> float:
     return one.magnitude if math.isfinite(one.magnitude) and one.magnitude > 0 else 10.0
 
 
-def _reach(one: Finding, curve: CurveData) -> float:
-    """Share of a curve's sizes that a finding touches."""
-    low, high = one.size_from, one.size_to
+def _touched(one: Finding, curve: CurveData) -> npt.NDArray[np.bool_]:
+    """Which of a curve's sizes a finding touches: one at least."""
+    low, high = one.size_from, max(one.size_from, one.size_to)
     if one.kind == "step":
         low, high = one.size_to, STEP_REACH * one.size_to
-    inside = sum(low <= int(size) <= max(high, low) for size in curve.sizes)
-    return max(inside, 1) / max(len(curve.sizes), 1)
+    inside = (curve.sizes >= low) & (curve.sizes <= high)
+    if not inside.any():
+        inside[np.abs(curve.sizes - low).argmin()] = True
+    return inside
+
+
+def _headed(group: Sequence[Finding], strongest: Finding) -> str:
+    """``Spikes at 15 sizes from 8,193 B to 1 MiB``, of the strongest's curve; otherwise as it is headed by itself."""
+    alike = [one for one in group if one.kind == "spike" and curve_key(one) == curve_key(strongest)]
+    if strongest.kind != "spike" or len(alike) < MANY_SPIKES:
+        return heading(strongest)
+    least, most = min(one.size_from for one in alike), max(one.size_to for one in alike)
+    return f"Spikes at {len(alike)} sizes from {format_size(least)} to {format_size(most)}"
 
 
 def _curve_words(one: Finding) -> str:
@@ -375,6 +394,7 @@ def _merged(place: Sequence[Finding]) -> list[Finding]:
 def _together(places: Sequence[Sequence[Finding]]) -> list[list[Finding]]:
     """Places of one system with one cause, or of one kind at one edge, in whatever tests."""
     groups: dict[tuple[str, ...], list[Finding]] = {}
+    spikes = Counter(curve_key(place[0]) for place in places if _is_unexplained_spike(place[0]))
     for place in places:
         first = place[0]
         if first.cause is not None:
@@ -382,6 +402,8 @@ def _together(places: Sequence[Sequence[Finding]]) -> list[list[Finding]]:
         elif first.kind in EDGED:
             step = next((one for one in place if one.kind == "step"), first)
             key = (first.system, "edge", _octave(step.size_from), "up" if _ratio(first) > 1 else "down")
+        elif _is_unexplained_spike(first) and spikes[curve_key(first)] >= MANY_SPIKES:
+            key = (first.system, "spikes")
         elif first.kind == "spike":
             key = (first.system, "spike", _octave(first.size_from))
         else:
@@ -390,6 +412,10 @@ def _together(places: Sequence[Sequence[Finding]]) -> list[list[Finding]]:
     return [
         sorted(group, key=lambda one: (one.test, one.variant, one.ranks, one.size_from)) for group in groups.values()
     ]
+
+
+def _is_unexplained_spike(one: Finding) -> bool:
+    return one.kind == "spike" and one.cause is None and _ratio(one) > 1
 
 
 def _octave(size: int) -> str:

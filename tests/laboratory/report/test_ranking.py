@@ -68,6 +68,34 @@ def test_what_costs_more_comes_first() -> None:
     assert [one.systems for one in ranked([cheap, dear])] == [("two/shm",), ("one/shm",)]
 
 
+def spikes(*sizes: int, **more: Any) -> list[Finding]:
+    return [finding("spike", low=size, high=size, **more) for size in sizes]
+
+
+def test_many_slow_sizes_of_a_curve_are_one_finding_wherever_they_lie() -> None:
+    (one,) = ranked([*spikes(64, 4096, 1 << 20), *spikes(64, 4096, 65536, test="bcast")])
+    assert one.title.startswith("one/shm: Spikes at 3 sizes from 64 B to ")
+    assert one.title.endswith(", in 2 tests")
+    assert len(one.members) == 6
+
+
+def test_two_slow_sizes_and_those_quicker_than_their_neighbours_are_told_by_themselves() -> None:
+    assert len(ranked(spikes(64, 65536))) == 2
+    assert len(ranked(spikes(64, 4096, 65536, magnitude=0.5))) == 3
+
+
+def test_spikes_cost_as_much_as_the_sizes_they_touch() -> None:
+    (many,) = ranked(spikes(64, 4096, 65536))
+    (one,) = ranked(spikes(4096))
+    assert many.cost == pytest.approx(3 * one.cost)
+
+
+def test_findings_of_the_same_sizes_cost_what_the_worst_of_them_does() -> None:
+    (both,) = ranked([finding("collapse", low=4096, high=65536), finding("plateau", low=4096, high=65536)])
+    (alone,) = ranked([finding("collapse", low=4096, high=65536)])
+    assert both.cost == pytest.approx(alone.cost)
+
+
 def test_what_is_undecided_comes_last_whatever_it_would_cost() -> None:
     doubtful = finding("collapse", "two/shm", 1, 1 << 20, magnitude=50.0, status="UNDECIDED", confidence=0.5)
     first, last = ranked([doubtful, finding()])

@@ -7,6 +7,7 @@
 /// cb_buffer_size bytes. In each window the data of all ranks is collected in memory, or spread from there, by
 /// messages; the file sees few large accesses. Ranks tell aggregators the plans of their views (layout/plan.h), and
 /// both ends know from these which positions a message has. Otherwise each rank accesses the file by itself, at once.
+/// split.pml models a split access through aggregators.
 #pragma once
 
 #include "collective/schedule.h"

@@ -157,3 +157,19 @@ def test_a_window_is_locked_by_whom_it_should_and_the_model_would_notice(tmp_pat
     assert not unnoticed(
         model, tmp_path, "-DLEAVES_SILENTLY", "-DSLEEPS_AT_ONCE", "-DNO_QUEUE", "-DMEETS -DENTERS_SILENTLY"
     )
+
+
+@needs_spin
+def test_split_writes_end_with_all_data_in_the_file_and_the_model_would_notice(tmp_path: Path) -> None:
+    model = LIBRARY / "file" / "split.pml"
+    assert errors_found(model, tmp_path) == 0
+    assert errors_found(model, tmp_path, "-DMEETS") == 0
+    assert not unnoticed(
+        model,
+        tmp_path,
+        "-DENDS_EARLY",
+        "-DWRITES_EARLY",
+        "-DTELLS_EARLY",
+        "-DSTANDS_STILL",
+        "-DMEETS -DSTANDS_IN_BARRIER",
+    )

@@ -74,10 +74,10 @@ done
 echo switch
 read word
 if [ "$word" != stay ]; then kill -9 -1; wait; rm -rf "$folder"; exit; fi
-trap '' CHLD # the kernel then takes away processes that lost their parent
-exec sleep infinity </dev/null >/dev/null 2>&1
+exec env --ignore-signal=CHLD sleep infinity </dev/null >/dev/null 2>&1
 """
-"""Ends when whoever sets the cluster up ends before it has said "stay", and removes the cluster's folder then."""
+"""The kernel takes away processes that lost their parent if SIGCHLD is ignored (in dash, trap '' does so up to exec).
+Ends when whoever sets the cluster up ends before it has said "stay", and removes the cluster's folder then."""
 KEEP_HOST = """
 set -e
 hostname "$1"
@@ -113,8 +113,12 @@ enter="nsenter --target $keeper --mount --uts --ipc --net {time}"
 if [ "$(readlink /proc/self/ns/pid)" != "{pids}" ]; then
     enter="nsenter --target {switch} {user} --pid --mount $enter"
 fi
-# An ordinary user whom somebody gave the right to enter (capabilities) leaves that right outside.
-[ "$(id -u)" = 0 ] || enter="$enter setpriv --inh-caps=-all --ambient-caps=-all"
+# An ordinary user whom somebody gave the right to enter (capabilities) leaves that right outside, unless the command
+# is to call this agent in turn.
+if [ "$(id -u)" != 0 ] && [ -z "$VOLLEY_ENTERS_AGAIN" ]; then
+    enter="$enter setpriv --inh-caps=-all --ambient-caps=-all"
+fi
+unset VOLLEY_ENTERS_AGAIN
 exec $enter sh -c 'cd "$1" 2>/dev/null || cd /; shift; exec sh -c "$*"' agent "$PWD" "$@"
 """
 

@@ -86,8 +86,9 @@ class EmulatedCluster(Hosts):
         return {**super().environment(), "network": network}
 
     def as_user(self, argv: tuple[str, ...], user: User | None) -> tuple[str, ...]:
-        """An ordinary user's processes may call the agent as long as they are outside the hosts."""
+        """An ordinary user's processes may call the agent outside the hosts, and the first one in a host as well."""
         if user is None:
             return argv
         who = ("--reuid", str(user.uid), "--regid", str(user.gid), "--clear-groups")
-        return ("setpriv", *who, "--inh-caps", ENTERING, "--ambient-caps", ENTERING, *argv)
+        right = ("--inh-caps", ENTERING, "--ambient-caps", ENTERING)
+        return ("setpriv", *who, *right, "env", "VOLLEY_ENTERS_AGAIN=1", *argv)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import os
 import pwd
+import shlex
 import shutil
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,6 +36,17 @@ INSTALL_LIMIT_SECONDS = 300.0
 STEP_LIMIT_SECONDS = 20.0
 """lamboot and lamhalt take half a second on an idle machine."""
 ACCOUNT = "volley"
+ON_HOSTS = """
+schema=$(mktemp) && said=$(mktemp) || exit 1
+trap 'lamhalt >/dev/null 2>&1 || lamwipe >/dev/null 2>&1; rm -f "$schema" "$said"' EXIT
+trap 'exit 143' TERM INT HUP
+printf '%s\\n' {hosts} >"$schema"
+lamboot -ssi boot rsh -ssi boot_rsh_agent {agent} -ssi boot_rsh_no_n 1 -ssi boot_rsh_no_profile 1 \\
+    "$schema" >"$said" 2>&1 || {{ echo "lamboot failed:" >&2; cat "$said" >&2; exit 1; }}
+{mpirun}
+"""
+"""One launch over several hosts, run on the first: daemons of its own, on all of them, for as long as it lasts. The
+agent may take no -n behind the host, as rsh does, and what it starts needs no profile."""
 
 
 def missing_tools() -> list[str]:
@@ -117,6 +129,16 @@ class Daemon:
         """One of LAM's tools, as the user. The folder is one that every user may read."""
         return Command(argv, self.environment(), self.user, Path("/"))
 
+    def on_hosts(self, mpirun: Sequence[str], placement: Placement) -> Command:
+        """mpirun among daemons of other hosts, which are booted before and halted after."""
+        hosts = (f"{host} cpu={placement.ranks_per_host}" for host in placement.hosts)
+        script = ON_HOSTS.format(
+            hosts=shlex.join(hosts), agent=shlex.quote(str(placement.agent)), mpirun=shlex.join(mpirun)
+        )
+        command = self.command("sh", "-c", script)
+        own = {"LAM_MPI_SESSION_SUFFIX": f"{self.suffix}-hosts", "SHELL": "/bin/sh"}
+        return replace(command, environment={**command.environment, **own})
+
     def step(self, *argv: str) -> processes.Outcome:
         """Runs one of LAM's tools; a daemon it starts stays."""
         return processes.run(self.command(*argv), STEP_LIMIT_SECONDS, keep_daemons=True, mark=self.mark)
@@ -160,6 +182,7 @@ class LamSystem(System):
         "tcp": "TCP directly between ranks (client to client, c2c)",
         "usysv": "shared memory with spin locks",
     }
+    network_transports: ClassVar[Sequence[str]] = ("tcp", "lamd")
     transport_aliases: ClassVar[Mapping[str, str]] = {"c2c": "tcp"}
     known_traits: ClassVar[Traits] = Traits(
         colours=("#009e73", "#35c99b"),
@@ -240,7 +263,7 @@ class LamSystem(System):
         own = {name: value for name, value in self.settings.items() if name.islower() and not setting.is_shim(name)}
         others = {name: value for name, value in self.settings.items() if name not in own}
         variables = setting.variables(others, str)
-        command = _daemon.command(
+        line = (
             "mpirun.lam",
             "-np",
             str(ranks),
@@ -254,6 +277,7 @@ class LamSystem(System):
             "--",
             *arguments,
         )
+        command = _daemon.command(*line) if placement is None else _daemon.on_hosts(line, placement)
         environment = setting.joined({**command.environment, "LD_BIND_NOW": "1"}, variables)
         return replace(command, environment=environment)
 

@@ -99,6 +99,13 @@ def test_the_agent_is_called_as_ssh_is_also_from_within_a_host(cluster: emulated
     assert "no host n9" in unknown.stderr
 
 
+def test_processes_that_have_lost_their_parent_leave_nothing_when_they_end(cluster: emulated.Cluster) -> None:
+    """A daemon that a zombie of it stands for cannot be told from one that does not end (LAM's tkill waits for it)."""
+    pid = on(cluster, "n1", "sh -c '(sleep 0.1 & echo $!)'").strip()
+    assert pid.isdigit()
+    assert until(lambda: on(cluster, "n1", f"test -e /proc/{pid} || echo gone").strip() == "gone")
+
+
 def test_every_port_is_shaped_and_the_machine_itself_has_nothing_of_it(cluster: emulated.Cluster) -> None:
     assert "port1" not in subprocess.run(["ip", "link"], capture_output=True, text=True, check=True).stdout
     for host in cluster.hosts:

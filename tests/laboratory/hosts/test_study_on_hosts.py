@@ -73,6 +73,32 @@ def test_ranks_run_on_hosts_and_every_host_says_what_it_counted(cluster: emulate
     assert volley("study", "--resume", "--out", out, "--budget", "31s").returncode == 0
 
 
+def test_lam_boots_its_daemons_on_the_hosts_of_each_launch_and_leaves_none(
+    cluster: emulated.Cluster, tmp_path: Path
+) -> None:
+    out = tmp_path / "study"
+    wanted = ("--systems", "lam/tcp,lam/lamd,lam/usysv", "--tests", "hello,alltoall", "--sizes", "8,16Ki")
+    more = ("--repetitions", "5", "--ranks-per-host", "2", "--limit", "60s", "--launches", "1", "--budget", "60s")
+    ended = volley("study", "--cluster", cluster.name, *wanted, *more, "--out", out)
+    assert ended.returncode == 0, ended.stderr
+    facts = facts_of(out)
+    unavailable = [system["reason"] for system in facts["systems"] if system["status"] == "unavailable"]
+    if len(unavailable) == 3:
+        pytest.skip(unavailable[0])
+    assert len(unavailable) == 1
+    assert "usysv does not reach other hosts" in unavailable[0]
+    launches = measured(out)
+    assert {(one["system"].rpartition("/")[2], one["test"]) for one in launches} == {
+        (transport, test) for transport in ("tcp", "lamd") for test in ("hello", "alltoall")
+    }, [launch["reason"] for launch in facts["launches"]]
+    for launch in launches:
+        if launch["test"] == "alltoall":
+            sent = [host["counters"].get("net.eth0.tx_bytes", 0) for host in launch["hosts"]]
+            assert all(bytes_sent > 5 * 16384 for bytes_sent in sent), "ranks are on all hosts"
+    assert not [one for one in psutil.process_iter(["name"]) if one.info["name"] in ("lamd", "lamboot", "mpirun.lam")]
+    assert not list(Path("/tmp").glob(f"lam-*-{os.getpid()}*"))
+
+
 def test_one_way_times_are_right_within_the_bound_though_clocks_are_hours_apart(
     hours_apart: emulated.Cluster, tmp_path: Path
 ) -> None:

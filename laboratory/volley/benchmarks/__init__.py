@@ -71,7 +71,8 @@ class Test:
     pattern: str = ""
     """A name of PATTERNS."""
     cold: bool = False
-    """Whether it knows the variant ``cold:BYTES``: each message from and to another place of so many bytes."""
+    """Whether it knows the variants ``cold:BYTES``, each message from and to another place of so many bytes, and
+    ``shifted:BYTES``, buffers so far apart in their pages."""
     needs_mpi: bool = True
     axis: str = "size"
     """What the curve's x is: ``size`` (bytes) or ``ranks``."""

@@ -25,6 +25,9 @@ neighbours = false
  *            in a program that computes what it sends, every byte crosses from one core to the other: the halves
  *            are given out so that neither core copies what it wrote itself.
  * memcpy     One core copies its own buffer there and back; no other core takes part.
+ * memcpy:N   The same, and each copy begins N bytes behind its source, whole pages aside: where a processor may take
+ *            each load for one of what it has just stored. For experiments (`volley explain`).
+ * kernel:N   The same by the kernel (process_vm_readv), as between processes.
  *
  * The least of line, pingpong1 and pingpong2 is the ceiling. The loops wait without the pause instruction, which
  * takes up to 140 cycles and would be most of a line's way. */
@@ -33,6 +36,7 @@ neighbours = false
 #include "volley_test.h"
 
 #include <stdatomic.h>
+#include <sys/uio.h>
 
 enum { INLINE_BYTES = 56, FLAG_SPACING = 256 /* two pairs of lines: the prefetcher fetches lines in pairs */ };
 
@@ -109,8 +113,25 @@ static inline void pass_two_copiers(int sender, size_t bytes) {
     }
 }
 
+static size_t bytes_behind; /* the N of memcpy:N and kernel:N */
+static int by_kernel;
+
+/* Buffers begin at pages. The message lies in buffer 0, goes to buffer 1, and comes back. */
+static unsigned char *own_place(int copies_before, size_t bytes) {
+    return (unsigned char *)volley_buffer(copies_before % 2, bytes + 2 * bytes_behind) +
+           (size_t)copies_before * bytes_behind;
+}
+
 static inline void copy_own(int sender, size_t bytes) {
-    if (volley.rank == 0) memcpy(volley_buffer(1 - sender, bytes), volley_buffer(sender, bytes), bytes);
+    if (volley.rank != 0) return;
+    void *to = own_place(sender + 1, bytes), *from = own_place(sender, bytes);
+    if (!by_kernel) {
+        memcpy(to, from, bytes);
+        return;
+    }
+    struct iovec here = {to, bytes}, there = {from, bytes};
+    if (process_vm_readv(getpid(), &here, 1, &there, 1, 0) != (ssize_t)bytes)
+        volley_die("process_vm_readv of %zu bytes: %s", bytes, strerror(errno));
 }
 
 /* ---- the test ----------------------------------------------------------------------------------- */
@@ -118,11 +139,19 @@ static inline void copy_own(int sender, size_t bytes) {
 typedef void (*pass_function)(int sender, size_t bytes);
 
 static pass_function function_of(const struct volley_point *point) {
+    int length = 0;
+    bytes_behind = 0;
+    by_kernel = !strncmp(point->variant, "kernel:", 7);
     if (!strcmp(point->variant, "line")) return pass_line;
     if (!strcmp(point->variant, "pingpong1")) return pass_one_copy;
     if (!strcmp(point->variant, "pingpong2")) return pass_two_copiers;
     if (!strcmp(point->variant, "memcpy")) return copy_own;
-    volley_die("unknown variant \"%s\"; there are line, pingpong1, pingpong2 and memcpy", point->variant);
+    if (sscanf(point->variant, by_kernel ? "kernel:%4zu%n" : "memcpy:%4zu%n", &bytes_behind, &length) == 1 &&
+        !point->variant[length])
+        return copy_own;
+    volley_die("unknown variant \"%s\"; there are line, pingpong1, pingpong2, memcpy, memcpy:BYTES and kernel:BYTES "
+               "(below 10,000)",
+               point->variant);
 }
 
 /* Two waiting processes on one core would measure the scheduler; and the memory they share has an end. */
@@ -158,8 +187,8 @@ static uint64_t check(const struct volley_point *point) {
     size_t bytes = point->size;
     if (pass == pass_line || refused(point)) return 0;
     ask_for_huge_pages();
-    unsigned char *there = pass == copy_own ? volley_buffer(0, bytes) : buffer_of(0);
-    unsigned char *back = pass == copy_own ? volley_buffer(1, bytes) : buffer_of(1);
+    unsigned char *there = pass == copy_own ? own_place(0, bytes) : buffer_of(0);
+    unsigned char *back = pass == copy_own ? own_place(1, bytes) : buffer_of(1);
     uint64_t wrong = 0;
     if (volley.rank == 0) {
         volley_fill(there, bytes, 0, bytes);
@@ -175,6 +204,7 @@ static uint64_t check(const struct volley_point *point) {
         wrong += volley_wrong(back, bytes, 0, bytes);
     volley_synchronise();
     pass(1, bytes);
+    if (pass == copy_own) there = own_place(2, bytes);
     if (volley.rank == 0) wrong += volley_wrong(there, bytes, pass != copy_own, bytes);
     volley_synchronise();
     return wrong;

@@ -49,11 +49,13 @@ static inline void volley_record_ns(uint64_t start_ns, uint64_t end_ns) {
 /** Memory of at least `bytes`, page-aligned, touched, kept between points; contents undefined.
  *
  * In a variant "cold:BYTES", which experiments use (`volley explain`), each operation gets another place among so many
- * bytes, so that none is in a cache when its turn comes: ask for it anew for every operation. */
+ * bytes, so that none is in a cache when its turn comes: ask for it anew for every operation. In "shifted:BYTES" buffer
+ * 1 begins so many bytes behind a page's beginning, buffer 2 twice as many. */
 static inline void *volley_buffer(int index, size_t bytes) {
     size_t stride = (bytes + 63) & ~(size_t)63, places = stride && volley.cold_bytes ? volley.cold_bytes / stride : 0;
     volley.asked_bytes[index] = bytes;
-    size_t wanted = ((places > 1 ? places * stride : bytes) + 4096 + 4095) & ~(size_t)4095;
+    size_t shift = (size_t)index * volley.shift_bytes;
+    size_t wanted = ((places > 1 ? places * stride : bytes) + shift + 4096 + 4095) & ~(size_t)4095;
     if (volley.buffer_bytes[index] < wanted) {
         if (volley.buffers[index]) munmap(volley.buffers[index], volley.buffer_bytes[index]);
         void *memory = mmap(NULL, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -62,7 +64,7 @@ static inline void *volley_buffer(int index, size_t bytes) {
         volley.buffers[index] = memory;
         volley.buffer_bytes[index] = wanted;
     }
-    if (places <= 1) return volley.buffers[index];
+    if (places <= 1) return (unsigned char *)volley.buffers[index] + shift;
     return (unsigned char *)volley.buffers[index] + volley.count % places * stride;
 }
 
@@ -71,7 +73,7 @@ static inline void *volley_buffer(int index, size_t bytes) {
  *  called outside what is timed. */
 static inline void volley_renew(int index) {
     if (!volley.writes_buffers || volley.cold_bytes) return; /* cold ones are no longer in any cache */
-    volatile unsigned char *buffer = volley.buffers[index];
+    volatile unsigned char *buffer = (unsigned char *)volley.buffers[index] + (size_t)index * volley.shift_bytes;
     for (size_t i = 0; i < volley.asked_bytes[index]; i += 64) buffer[i]++;
 }
 

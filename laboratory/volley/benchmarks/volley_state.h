@@ -103,7 +103,8 @@ static struct {
     double ticks_per_ns;
     double overhead_ns;
     uint64_t align_ticks;
-    size_t cold_bytes; /* of the point's variant "cold:BYTES", else 0: see volley_buffer() */
+    size_t shift_bytes; /* of the point's variant "shifted:BYTES", else 0: see volley_buffer() */
+    size_t cold_bytes;  /* of the point's variant "cold:BYTES", else 0: see volley_buffer() */
     void *buffers[VOLLEY_BUFFERS];
     size_t buffer_bytes[VOLLEY_BUFFERS];
     size_t asked_bytes[VOLLEY_BUFFERS]; /* at the last volley_buffer() */

@@ -214,10 +214,17 @@ static inline uint64_t volley_choose_repetitions(volley_measure_function measure
     return (uint64_t)fitting;
 }
 
+/** The number behind `name` in a point's variant; 0 if that is another. */
+static inline size_t volley_variant_number(const struct volley_point *point, const char *name) {
+    size_t length = strlen(name);
+    return strncmp(point->variant, name, length) ? 0 : (size_t)strtoull(point->variant + length, NULL, 10);
+}
+
 static inline void volley_run_point(uint32_t index, volley_check_function check, volley_measure_function measure) {
     const struct volley_point *point = &volley.points[index];
     volley.current_point = index;
-    volley.cold_bytes = strncmp(point->variant, "cold:", 5) ? 0 : (size_t)strtoull(point->variant + 5, NULL, 10);
+    volley.cold_bytes = volley_variant_number(point, "cold:");
+    volley.shift_bytes = volley_variant_number(point, "shifted:");
     volley_phase("check");
     uint64_t wrong = check ? check(point) : 0;
     if (wrong)

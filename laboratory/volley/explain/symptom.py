@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
@@ -167,7 +167,7 @@ class PerByte(Symptom):
 
 
 class Spike(Symptom):
-    """Single sizes off the curve that their neighbours make."""
+    """Single sizes off the curve that their neighbours make; what is odd itself tells nothing of another."""
 
     kinds = ("spike",)
     NEIGHBOURS = 2
@@ -176,9 +176,18 @@ class Spike(Symptom):
         super().__init__(finding, curve)
         grid = curve.sizes.tolist() if curve is not None else [finding.size_from, finding.size_to]
         self.odd = [size for size in grid if finding.size_from <= size <= finding.size_to][:4]
-        self.beside = [size for size in grid if size < finding.size_from][-self.NEIGHBOURS :]
-        self.beside += [size for size in grid if size > finding.size_to][: self.NEIGHBOURS]
+        quiet = [size for size in grid if size not in _spikes(curve)]
+        self.beside = [size for size in quiet if size < finding.size_from][-self.NEIGHBOURS :]
+        self.beside += [size for size in quiet if size > finding.size_to][: self.NEIGHBOURS]
         self.sign = 1.0 if finding.magnitude >= 1 else -1.0
+
+    def beside_those(self, which: Callable[[int], bool]) -> Spike:
+        """The same spike beside the nearest sizes of a kind."""
+        other = Spike(self.finding, self.curve)
+        grid = [int(size) for size in self.curve.sizes if which(int(size))] if self.curve is not None else []
+        other.beside = [size for size in grid if size < self.finding.size_from][-self.NEIGHBOURS :]
+        other.beside += [size for size in grid if size > self.finding.size_to][: self.NEIGHBOURS]
+        return other
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -202,6 +211,13 @@ class Spike(Symptom):
         """Log of the ratio to the neighbours, without the growth of size."""
         raw = [self._contrast(row) for row in launch_rows(measured)]
         return [self.sign * (one - self.growth) for one in raw if math.isfinite(one)]
+
+
+def _spikes(curve: CurveData | None) -> set[int]:
+    """All sizes that are off a curve."""
+    if curve is None:
+        return set()
+    return {int(size) for one in curve.shape.spikes for size in curve.sizes[one.first : one.last]}
 
 
 class Ends(Symptom):

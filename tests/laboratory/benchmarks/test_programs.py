@@ -79,7 +79,7 @@ def test_tcp_stream(folder: Path, tmp_path: Path) -> None:
 
 
 def test_ceilings(ceilings: Path, tmp_path: Path) -> None:
-    variants = ["line", "pingpong1", "pingpong2", "memcpy"]
+    variants = ["line", "pingpong1", "pingpong2", "memcpy", "memcpy:0", "memcpy:33", "kernel:33"]
     points = [f"{size} {variant}" for variant in variants for size in (1, 8, 56, 57, 200, 100_000)]
     outcome, files = run(ceilings, tmp_path, points, "cpu 0", "cpu 1", repetitions=(50, 50))
     assert (outcome.returncode, outcome.stderr) == (0, "")
@@ -87,7 +87,15 @@ def test_ceilings(ceilings: Path, tmp_path: Path) -> None:
     times = medians(files.samples, 0)
     assert {size for variant, size in times if variant == "line"} == {1, 8}
     assert {size for variant, size in times if variant == "pingpong2"} == {1, 8, 56, 57, 200, 100_000}
+    assert {size for variant, size in times if variant == "memcpy:33"} == {1, 8, 56, 57, 200, 100_000}
     assert times["pingpong1", 100_000] > times["pingpong1", 1]
+
+
+@pytest.mark.parametrize("variant", ["memcpy:", "memcpy:x", "memcpy:10000", "memset"])
+def test_ceilings_name_the_variants_there_are(ceilings: Path, tmp_path: Path, variant: str) -> None:
+    outcome, _ = run(ceilings, tmp_path, [f"8 {variant}"])
+    assert outcome.returncode == 87
+    assert f'unknown variant "{variant}"; there are line, pingpong1,' in outcome.stderr
 
 
 def test_ceilings_refuse_one_core(ceilings: Path, tmp_path: Path) -> None:

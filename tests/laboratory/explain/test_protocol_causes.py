@@ -19,7 +19,7 @@ from volley.explain.causes.copy_bound import CopyBound
 from volley.explain.causes.eager_limit import EagerLimit, Knob
 from volley.explain.causes.receiver_progress import ReceiverProgress
 from volley.explain.causes.single_copy_unavailable import SingleCopyUnavailable
-from volley.explain.causes.streaming_stores import StreamingStores, with_threshold
+from volley.explain.causes.streaming_stores import StreamingStores
 from volley.explain.experiment import Arm, Measured
 from volley.explain.scene import Scene
 from volley.explain.symptom import Edge, symptom_of
@@ -165,20 +165,6 @@ def test_streaming_stores_slow_down_copying_alone_too(streams_from: int | None, 
     assert "3.00 times" in found.reasons[0]
     assert StreamingStores().suspect(finding(low=4096, high=4097), where) is None
     assert StreamingStores().suspect(finding(low=65536, high=65537, system="openmpi/tcp"), where) is None
-
-
-@pytest.mark.parametrize(
-    ("tunables", "expected"),
-    [
-        ("", "glibc.cpu.x86_non_temporal_threshold=0x100"),
-        (
-            "glibc.malloc.check=1:glibc.cpu.x86_non_temporal_threshold=5",
-            "glibc.malloc.check=1:glibc.cpu.x86_non_temporal_threshold=0x100",
-        ),
-    ],
-)
-def test_other_tunables_stay(tunables: str, expected: str) -> None:
-    assert with_threshold(tunables, 256) == expected
 
 
 def test_a_refused_read_makes_single_copies_unlikely() -> None:

@@ -21,23 +21,14 @@ from volley.explain.case import Case
 from volley.explain.cause import Cause, Examination, Suspicion, not_shown
 from volley.explain.scene import Scene
 from volley.explain.symptom import PerByte, edge_of
-from volley.machine.environment import clean_environment
+from volley.machine.tunables import OUT_OF_REACH, STREAMS_FROM, VARIABLE, out_of_reach
 
-TUNABLE = "glibc.cpu.x86_non_temporal_threshold"
-OUT_OF_REACH = 0xFFFFFFFFFFFFFFF
-"""The largest value glibc takes (ld.so --list-tunables)."""
 KINDS = ("step", "plateau", "collapse")
 SLOWER = math.log(1.25)
 """By so much copying alone must take longer per byte behind the edge."""
 LIKELY, UNLIKELY = 0.5, 0.3
 PARTS = 4
 """An MPI that copies a message in so many parts, or fewer, falls where a part reaches the threshold."""
-
-
-def with_threshold(tunables: str, threshold: int) -> str:
-    """A value of GLIBC_TUNABLES (``name=value:name=value``) with this threshold instead of its own."""
-    others = [one for one in tunables.split(":") if one and not one.startswith(f"{TUNABLE}=")]
-    return ":".join([*others, f"{TUNABLE}={threshold:#x}"])
 
 
 class StreamingStores(Cause):
@@ -67,12 +58,12 @@ class StreamingStores(Cause):
         """Without streaming stores: first copying alone, which takes a second, then the MPI."""
         low, high = edge_of(case.finding, case.symptom.curve)
         alone = PerByte(case.finding, max(64, low // PARTS), 2 * high)
-        none = {"GLIBC_TUNABLES": with_threshold(clean_environment().get("GLIBC_TUNABLES", ""), OUT_OF_REACH)}
+        none = out_of_reach(STREAMS_FROM, case.system.settings)
         arms = (case.copying_alone(alone.sizes), case.copying_alone(alone.sizes, settings=none))
         before, after = (float(np.median(alone.amounts(arm) or [math.nan])) for arm in arms)
         said = (
             f"Copying {alone.behind:,} bytes without an MPI takes {np.exp(before):.2f} times as long per byte as "
-            f"{alone.before:,}; {np.exp(after):.2f} times with {TUNABLE} out of reach.",
+            f"{alone.before:,}; {np.exp(after):.2f} times with {STREAMS_FROM} out of reach.",
         )
         if math.isnan(before) or math.isnan(after):
             return Examination(None, None, ("Copying alone could not be measured.",))
@@ -86,7 +77,7 @@ class StreamingStores(Cause):
             contrast.removed,
             agrees,
             (f"{contrast.words()}.", *said),
-            f"set GLIBC_TUNABLES={TUNABLE}={OUT_OF_REACH:#x} (or to the size of the last cache), or update glibc",
+            f"set {VARIABLE}={STREAMS_FROM}={OUT_OF_REACH:#x} (or to the size of the last cache), or update glibc",
             contrast.figures(),
         )
 

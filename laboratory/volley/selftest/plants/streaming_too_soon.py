@@ -6,12 +6,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from volley.detect.finding import Finding
-from volley.explain.causes.streaming_stores import KINDS, with_threshold
+from volley.explain.causes.streaming_stores import KINDS
 from volley.machine import facts as machine_facts
+from volley.machine.tunables import OUT_OF_REACH, REPEATS_FROM, STREAMS_FROM, VARIABLE, with_tunable
 from volley.selftest.plant import Plant
 
 THRESHOLD = 200_000
-VECTORS = "glibc.cpu.x86_rep_movsb_threshold=0xfffffffffffffff"
+VECTORS = with_tunable("", REPEATS_FROM, OUT_OF_REACH)
 """On AMD's processors glibc copies by `rep movsb` up to the second cache's size, which streams nothing (dl-cacheinfo.h:
 rep_movsb_stop_threshold, which cannot be set); so it must not begin to."""
 
@@ -32,7 +33,7 @@ class StreamingTooSoon(Plant):
 
     def variables(self) -> Mapping[str, str]:
         """As a machine's administrator sets it for all."""
-        return {"GLIBC_TUNABLES": with_threshold(VECTORS, THRESHOLD)}
+        return {VARIABLE: with_tunable(VECTORS, STREAMS_FROM, THRESHOLD)}
 
     def shows(self, finding: Finding) -> bool:
         """Slower from the threshold on."""

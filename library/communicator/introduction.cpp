@@ -3,6 +3,7 @@
 
 #include "boot/addresses.h"
 #include "boot/error.h"
+#include "boot/foreign/host_card.h"
 #include "collective/internal.h"
 #include "core/error.h"
 #include "core/messages.h"
@@ -23,9 +24,39 @@ NetworkAddress own_address(const NetworkAddress &near) {
     return own_address_beside(near).value_or(near);
 }
 
+/// A job that is to use something else than memory does so with other jobs as well, and so does one whose ranks are
+/// taken to be on several hosts.
+bool may_share_memory() {
+    const ArenaHead &arena = *node.arena;
+    return arena.transport == Transport::shm && (arena.node >= 0 || arena.nodes == 1);
+}
+
+std::uint64_t own_host() {
+    static const std::uint64_t number = host_identity();
+    return number;
+}
+
+/// Without room for a socket or memory, there is TCP.
+PlaceOnHost own_place() {
+    if (!may_share_memory()) return {};
+    try {
+        return {.host = own_host(), .socket = tcp.listen_on_this_host(), .unused = 0};
+    } catch (const Error &) {
+        return {};
+    }
+}
+
+/// Where to connect to a process to share memory with it; 0: it is on another host.
+std::uint32_t socket_beside(const PlaceOnHost &own, const PlaceOnHost &other) {
+    return own.socket != 0 && own.host == other.host ? other.socket : 0;
+}
+
 ProcessDescription describe_own(const NetworkAddress &near) {
-    ProcessDescription own{
-        .name = processes[node.rank].name, .address = own_address(near), .node = node.number(), .port = 0};
+    ProcessDescription own{.name = processes[node.rank].name,
+                           .address = own_address(near),
+                           .node = node.number(),
+                           .port = 0,
+                           .on_host = own_place()};
     try {
         tcp.open({});
         own.port = tcp.listen_for_others(own.address);
@@ -48,10 +79,12 @@ int describe_group(Communicator &comm, const NetworkAddress &near, Descriptions 
 }
 
 Group *introduce(const Descriptions &others, const Secret &secret) {
+    const PlaceOnHost own = own_place();
     std::vector<ProcessIndex> members;
     for (const ProcessDescription &other : others)
         members.push_back(processes.introduce(other.name, {.address = other.address,
                                                            .port = static_cast<std::uint16_t>(other.port),
+                                                           .host_socket = socket_beside(own, other.on_host),
                                                            .node = other.node,
                                                            .secrets = {secret}}));
     messages.make_room();

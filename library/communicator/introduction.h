@@ -16,12 +16,20 @@
 
 namespace volley {
 
+/// Where processes of other jobs on the same host connect to a process, to share memory with it.
+struct PlaceOnHost {
+    std::uint64_t host = 0;   ///< the same number: the same host (host_identity())
+    std::uint32_t socket = 0; ///< 0: it shares memory with nobody
+    std::uint32_t unused = 0;
+};
+
 /// Plain data, sent as bytes.
 struct ProcessDescription {
     ProcessName name;
     NetworkAddress address;
     std::int32_t node; ///< its number in that job
     std::int32_t port; ///< 0: it can take no connections
+    PlaceOnHost on_host;
 };
 
 using Descriptions = std::vector<ProcessDescription>;

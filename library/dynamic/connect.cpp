@@ -25,7 +25,7 @@ namespace {
 
 /// All processes of an intercommunicator must take the same steps in a collective operation.
 struct Agreement {
-    std::uint64_t version = 2; ///< of all that is said here
+    std::uint64_t version = 3; ///< of all that is said here
     std::uint64_t library = build_id();
     std::uint64_t algorithms = selection_number();
     std::uint64_t checking = node.settings.checking ? 1 : 0;

@@ -92,12 +92,15 @@ void add_transports(std::vector<PerformanceVariable> &all) {
     };
     of_peers(
         "volley_messages_to_peers", [](ProcessIndex peer) { return tcp.sent_to(peer).messages; },
-        "messages that this rank has sent to each rank of the communicator, by TCP or libfabric, on any communicator");
+        "messages that this rank has sent to each rank of the communicator, by TCP or libfabric or to another job, on "
+        "any communicator");
     of_peers(
         "volley_bytes_to_peers", [](ProcessIndex peer) { return tcp.sent_to(peer).bytes; }, "bytes of these messages");
     of_peers(
         "volley_messages_from_peers", [](ProcessIndex peer) { return tcp.received_from(peer).messages; },
-        "messages that have arrived from each rank of the communicator, by TCP or libfabric, on any communicator");
+        "messages that have arrived from each rank of the communicator, by TCP or libfabric or from another job, on "
+        "any "
+        "communicator");
     of_peers(
         "volley_bytes_from_peers", [](ProcessIndex peer) { return tcp.received_from(peer).bytes; },
         "bytes of these messages");

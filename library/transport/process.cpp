@@ -72,6 +72,7 @@ ProcessIndex ProcessTable::introduce(ProcessName name, const Contact &contact) {
     Contact &known = contacts_[static_cast<std::size_t>(index - ranks_)];
     known.address = contact.address;
     known.port = contact.port;
+    known.host_socket = contact.host_socket;
     known.node = contact.node;
     known.secrets.insert(known.secrets.end(), contact.secrets.begin(), contact.secrets.end());
     return index;

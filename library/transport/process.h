@@ -40,7 +40,8 @@ struct Process {
 struct Contact {
     NetworkAddress address = {};
     std::uint16_t port = 0;
-    std::int32_t node = 0; ///< its number in that job
+    std::uint32_t host_socket = 0; ///< where processes of its host reach it, to share memory; 0: it is on another host
+    std::int32_t node = 0;         ///< its number in that job
     /// What the two prove to know. Each connection between their jobs adds one; a process that connects uses the last,
     /// and accepts all, since the other may be connecting already.
     std::vector<Secret> secrets = {};

@@ -3,6 +3,7 @@
 
 #include "boot/abstract_name.h"
 #include "boot/error.h"
+#include "wait/doorbell.h"
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -59,6 +60,8 @@ bool Descriptors::sleep(const std::atomic<std::uint32_t> &wake, std::uint32_t se
     // The thread that slept here before may have taken the byte that came with this change.
     if (wake.load(std::memory_order_acquire) != seen) return true;
     if (may_sleep_ != nullptr && !may_sleep_()) return true;
+    if (Doorbell *own = doorbell_.load(std::memory_order_acquire); own != nullptr && !own->announce_sleep())
+        return true;
     std::array<pollfd, 2> watched{pollfd{.fd = set_.get(), .events = POLLIN, .revents = 0},
                                   pollfd{.fd = wake_up_.get(), .events = POLLIN, .revents = 0}};
     bool woken = ppoll(watched.data(), watched.size(), &longest, nullptr) != 0;
@@ -68,6 +71,11 @@ bool Descriptors::sleep(const std::atomic<std::uint32_t> &wake, std::uint32_t se
         for (int read = 0; read < most_read && recv(wake_up_.get(), &byte, 1, 0) >= 0; read++) {}
     }
     return woken;
+}
+
+bool Descriptors::has_unread_byte() const {
+    pollfd watched{.fd = wake_up_.get(), .events = POLLIN, .revents = 0};
+    return wake_up_ && poll(&watched, 1, 0) > 0;
 }
 
 void Descriptors::wake_up(std::uint32_t number) {

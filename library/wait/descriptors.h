@@ -27,6 +27,8 @@
 
 namespace volley {
 
+class Doorbell;
+
 class Descriptors {
   public:
     /// Makes the set and the wake-up socket, and writes the socket's name into the record. Throws Error.
@@ -65,6 +67,13 @@ class Descriptors {
         may_sleep_ = may_sleep;
     }
 
+    /// The same of a doorbell, by which others end the sleep (wait/doorbell.h).
+    void ask_doorbell(Doorbell &own) {
+        doorbell_.store(&own, std::memory_order_release);
+    }
+    /// Somebody has sent a byte to end the sleep, which has not been read.
+    bool has_unread_byte() const;
+
     /// Ends the sleep of the rank whose wake-up socket has this number.
     void wake_up(std::uint32_t number);
     /// For a process that only wakes others, as the launcher: makes the socket that wake_up() sends by. Without one
@@ -77,6 +86,7 @@ class Descriptors {
     epoll_event ready_[64];
     std::atomic<bool> taken_ = false;
     bool (*may_sleep_)() = nullptr;
+    std::atomic<Doorbell *> doorbell_ = nullptr;
 };
 
 extern Descriptors descriptors;

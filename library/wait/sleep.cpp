@@ -141,7 +141,7 @@ bool Wait::sleep_uncounted(std::uint32_t seen) {
 void Wait::note_lost_wake_up(std::uint32_t seen) {
     const std::int64_t until = now_ns() + waker_is_late_ns * runnable_processes();
     constexpr timespec between_looks{.tv_sec = 0, .tv_nsec = 1'000'000};
-    while (own_.wake.load(std::memory_order_acquire) == seen) {
+    while (own_.wake.load(std::memory_order_acquire) == seen && !descriptors.has_unread_byte()) {
         if (now_ns() >= until) {
             own_.lost_wake_ups.fetch_add(1, std::memory_order_relaxed);
             assert(!"nobody woke this rank though what it waits for is there");

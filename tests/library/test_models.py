@@ -38,6 +38,13 @@ def test_threads_that_sleep_on_descriptors_are_woken_and_the_model_would_notice(
 
 
 @needs_spin
+def test_processes_of_other_jobs_wake_who_sleeps_and_the_model_would_notice(tmp_path: Path) -> None:
+    model = LIBRARY / "wait" / "doorbell.pml"
+    assert errors_found(model, tmp_path) == 0
+    assert not unnoticed(model, tmp_path, "-DNO_FENCE", "-DNO_LOOK", "-DRINGS_EARLY", "-DCLEARS_LATE")
+
+
+@needs_spin
 def test_a_sender_that_waits_for_room_is_woken_and_the_model_would_notice(tmp_path: Path) -> None:
     model = LIBRARY / "transport" / "shm" / "room.pml"
     assert errors_found(model, tmp_path) == 0

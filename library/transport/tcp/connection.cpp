@@ -117,10 +117,19 @@ void Connection::keep_payload() {
     payload_open_ = false;
 }
 
-void Connection::use(Descriptor socket) {
+Connection::~Connection() {
+    if (stream_) tcp.forget_stream(*this);
+}
+
+void Connection::use(Descriptor socket, std::unique_ptr<SharedStream> stream) {
     socket_ = std::move(socket);
+    stream_ = std::move(stream);
+    if (stream_) {
+        tcp.watch_stream(*this);
+        reader_.read_little_ahead();
+    }
     // What libfabric sends goes by other sockets, and to a relay only a part of the way.
-    if (!fabric_ && node.arena->transport != Transport::daemon) published_.socket(socket_.get());
+    if (!fabric_ && !stream_ && node.arena->transport != Transport::daemon) published_.socket(socket_.get());
     is_pending_ = false;
     if (!descriptors.add(socket_.get(), EPOLLIN, key_)) fail(std::strerror(errno));
     if (fabric_) {
@@ -131,18 +140,57 @@ void Connection::use(Descriptor socket) {
 }
 
 bool Connection::serve() {
+    if (stream_) look_for_end();
     bool moved = receive();
     return flush() || moved;
+}
+
+/// The other end has closed its socket, or is gone. All that it has written is there.
+void Connection::look_for_end() {
+    char byte;
+    const ssize_t got = recv(socket_.get(), &byte, 1, MSG_DONTWAIT);
+    if (got > 0) fail("what arrived is no message of this library");
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    has_ended_ = true;
+    why_ended_ = got < 0 ? errno : 0;
+}
+
+/// As readv().
+ssize_t Connection::read_some(std::span<const iovec> into) {
+    if (!stream_) return readv(socket_.get(), into.data(), static_cast<int>(into.size()));
+    const std::size_t got = stream_->read(into);
+    if (stream_->is_broken()) fail("what arrived is no message of this library");
+    if (got > 0 || (has_ended_ && why_ended_ == 0)) return static_cast<ssize_t>(got);
+    errno = has_ended_ ? why_ended_ : EAGAIN;
+    return -1;
+}
+
+/// As sendmsg(). If there is no room in memory, the other end will ring.
+ssize_t Connection::write_some(std::span<const iovec> from) {
+    if (stream_) {
+        const std::size_t put = stream_->write(from);
+        if (stream_->is_broken()) fail("the other end has spoilt the memory it shares with this one");
+        errno = EAGAIN;
+        return put > 0 ? static_cast<ssize_t>(put) : -1;
+    }
+    msghdr message = {};
+    message.msg_iov = const_cast<iovec *>(from.data());
+    message.msg_iovlen = from.size();
+    return sendmsg(socket_.get(), &message, MSG_NOSIGNAL);
 }
 
 bool Connection::receive() {
     bool moved = false;
     reading_ = true;
-    for (int reads = 0; reads < most_reads && socket_; reads++) {
+    for (int reads = 0; socket_; reads++) {
+        if (reads >= most_reads && !has_ended_) {
+            if (stream_) doorbell.look_again();
+            break;
+        }
         std::array<iovec, 2> into;
         int places = reader_.places(into);
         std::size_t asked = into[0].iov_len + (places > 1 ? into[1].iov_len : 0);
-        ssize_t got = readv(socket_.get(), into.data(), places);
+        ssize_t got = read_some({into.data(), static_cast<std::size_t>(places)});
         if (got < 0 && errno == EINTR) continue;
         if (got < 0 && errno == EAGAIN) {
             reader_.nothing_came();
@@ -157,7 +205,7 @@ bool Connection::receive() {
         }
         moved = true;
         if (!reader_.arrived(static_cast<std::size_t>(got), *this)) fail("what arrived is no message of this library");
-        if (static_cast<std::size_t>(got) < asked) break;
+        if (!stream_ && static_cast<std::size_t>(got) < asked) break;
     }
     reading_ = false;
     publish();
@@ -201,29 +249,33 @@ bool Connection::write_what_goes() {
         }
         if (writer_.is_empty()) break;
         if (writes == most_writes) {
-            watch(true);
+            write_later();
+            if (stream_) doorbell.look_again();
             return moved;
         }
         std::array<iovec, 3> from;
-        msghdr message = {};
-        message.msg_iov = from.data();
-        message.msg_iovlen = static_cast<std::size_t>(writer_.gather(from));
-        ssize_t put = sendmsg(socket_.get(), &message, MSG_NOSIGNAL);
+        const auto parts = static_cast<std::size_t>(writer_.gather(from));
+        const ssize_t put = write_some({from.data(), parts});
         if (put >= 0) {
             writer_.written(static_cast<std::size_t>(put));
             moved = true;
         } else if (errno == EAGAIN) {
-            watch(true);
+            write_later();
             return moved;
         } else if (errno != EINTR) {
             write_failed();
             return true;
         }
     }
-    if (socket_) watch(false);
+    if (socket_ && !stream_) watch(false);
     if (is_written()) all_written();
     if (socket_ && is_ending_) shutdown(socket_.get(), SHUT_WR);
     return moved;
+}
+
+/// The socket says when there is room. Of memory the other end does.
+void Connection::write_later() {
+    if (!stream_) watch(true);
 }
 
 void Connection::watch(bool writable) {
@@ -235,6 +287,7 @@ void Connection::watch(bool writable) {
 bool Connection::is_acknowledged() const {
     int bytes = 0;
     if (fabric_ && socket_ && !peer_leaves_ && leavings_taken_ < leavings_) return false;
+    if (stream_) return peer_leaves_ || writer_.is_empty(); // the memory stays as long as one end has it
     return !is_pending_ && (peer_leaves_ || !socket_ || ioctl(socket_.get(), SIOCOUTQ, &bytes) != 0 || bytes == 0);
 }
 
@@ -290,6 +343,8 @@ void Connection::close() {
     is_pending_ = false;
     if (socket_) descriptors.remove(socket_.get()); // closing is not enough if a child of fork has it, too
     socket_.reset();
+    if (stream_) tcp.forget_stream(*this);
+    stream_.reset();
     writer_ = {};
 }
 

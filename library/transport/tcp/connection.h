@@ -2,6 +2,9 @@
 /// A TCP connection of this rank: a socket that never blocks, what is to be written, and what has been read. One end
 /// sends messages (Outgoing), the other receives them (Incoming). wire.h has the protocol.
 ///
+/// Between processes of different jobs on one host the same bytes go through memory (shared_stream.h), and the socket
+/// is a Unix socket, of which only the end matters: what has been written before is read first.
+///
 /// If a connection breaks while something depends on it, the job ends with a message that names both ranks. Nothing
 /// depends on it once the other rank has said that it leaves. In a job that outlives ranks that fail, what depends on
 /// it waits until the launcher says that the other rank has failed, and then ends with an error. Connections to a
@@ -16,13 +19,16 @@
 #include "transport/node.h"
 #include "transport/tcp/frames.h"
 #include "transport/tcp/grants.h"
+#include "transport/tcp/handover.h"
 #include "transport/tcp/published_connection.h"
+#include "transport/tcp/shared_stream.h"
 
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -53,8 +59,13 @@ class Connection : protected FrameHandler, private FabricUser {
     Connection(const Connection &) = delete;
     Connection &operator=(const Connection &) = delete;
 
-    /// Reads and writes what is possible now. True if anything moved.
+    /// The socket is ready: reads and writes what is possible now. True if anything moved.
     bool serve();
+    /// The same if the doorbell has rung, and the bytes go through memory.
+    bool serve_memory() {
+        const bool moved = receive();
+        return flush() || moved;
+    }
 
     /// The kernel has taken everything that was to be written, or the other end is gone.
     bool is_written() const {
@@ -84,10 +95,10 @@ class Connection : protected FrameHandler, private FabricUser {
 
   protected:
     Connection(ProcessIndex peer, std::uint64_t key, ConnectionEntry::Direction direction);
-    ~Connection() = default;
+    ~Connection();
 
-    /// Takes the socket into use: it is watched and written to from now on.
-    void use(Descriptor socket);
+    /// Takes the socket into use: it is watched and written to from now on. With memory for the bytes, these go there.
+    void use(Descriptor socket, std::unique_ptr<SharedStream> stream);
     /// There is no connection, for this reason. The first message that wants it ends the job.
     void give_up(std::string reason);
     /// There will be a connection: what is said is kept until then.
@@ -141,6 +152,7 @@ class Connection : protected FrameHandler, private FabricUser {
     const ProcessIndex peer_;
     std::uint64_t key_; ///< by which its socket is watched
     FrameWriter writer_;
+    std::unique_ptr<SharedStream> stream_;  ///< carries the bytes; nullptr: the socket does
     std::unique_ptr<FabricChannel> fabric_; ///< carries all frames but those that are of the socket; or nullptr
 
   private:
@@ -148,8 +160,12 @@ class Connection : protected FrameHandler, private FabricUser {
     bool introduce(const unsigned char *introduction);
     bool frame(const wire::FrameHeader &header, unsigned char *payload) final;
     bool receive();
+    ssize_t read_some(std::span<const iovec> into);
+    ssize_t write_some(std::span<const iovec> from);
+    void look_for_end();
     bool write_what_goes();
     void write_failed();
+    void write_later();
     void watch(bool writable);
     bool has_failed() const;
     void lost(const std::string &reason);
@@ -161,6 +177,8 @@ class Connection : protected FrameHandler, private FabricUser {
     Descriptor socket_;
     bool is_pending_ = false;
     bool is_ending_ = false;
+    bool has_ended_ = false; ///< the socket, whose bytes go through memory
+    int why_ended_ = 0;      ///< errno; 0: it was closed
     bool is_lost_ = false;
     std::string why_lost_ = "it was closed before";
     bool peer_leaves_ = false;
@@ -220,6 +238,8 @@ class Outgoing final : public Connection {
     std::pair<ProcessIndex, ProcessIndex> ends() const override;
     void introduce(Descriptor socket);
     bool shake_hands();
+    bool hand_over();
+    void begin(Descriptor socket);
     void try_again(int reason);
     bool pulled(const wire::FrameHeader &header);
     bool write(const Stream &stream);
@@ -228,8 +248,10 @@ class Outgoing final : public Connection {
     void piece_sent(std::uint64_t id, Count bytes);
     std::uint64_t longest_eager() const;
     void send_eagerly(Send &send, std::uint64_t bytes);
+    void take_over_payload();
 
     std::unique_ptr<InitiatorSocket> handshake_; ///< while it is under way
+    std::unique_ptr<Handover> handover_;         ///< the same
     int attempts_ = 0;                           ///< to connect
     const bool is_relayed_;                      ///< the other end of the socket is the relay of this host
     bool has_started_ = false;                   ///< a message, so that it matters if the receiver is gone
@@ -254,7 +276,7 @@ class Outgoing final : public Connection {
 /// The connection from a rank that sends messages to this rank.
 class Incoming final : public Connection, private GrantedSender {
   public:
-    Incoming(ProcessIndex sender, std::uint64_t key, Descriptor socket);
+    Incoming(ProcessIndex sender, std::uint64_t key, Descriptor socket, std::unique_ptr<SharedStream> stream);
     ~Incoming();
 
     /// A receive has been matched with announced message `id`: asks for the bytes it wants.

@@ -42,7 +42,8 @@ int FrameReader::places(std::array<iovec, 2> &into) {
     }
     int count = 0;
     if (data_left_ > 0 && place_) into[static_cast<std::size_t>(count++)] = {place_, data_left_};
-    into[static_cast<std::size_t>(count++)] = {buffer_.get() + end_, capacity - end_};
+    const std::size_t most = data_left_ > 0 && !place_ ? capacity : most_ahead_;
+    into[static_cast<std::size_t>(count++)] = {buffer_.get() + end_, std::min(capacity - end_, most)};
     return count;
 }
 
@@ -71,7 +72,7 @@ bool FrameReader::take_frames(FrameHandler &handler) {
         if (data_left_ > 0 || end_ - begin_ < sizeof header) return true;
         std::memcpy(&header, buffer_.get() + begin_, sizeof header);
         if (!wire::is_sensible(header)) return false;
-        if (wire::comes_in_parts(header)) {
+        if (wire::comes_in_parts(header, longest_whole_)) {
             begin_ += sizeof header;
             place_ = nullptr;
             if (!handler.begin_data(header, place_)) return false;

@@ -44,6 +44,13 @@ class FrameReader {
     bool arrived(std::size_t bytes, FrameHandler &handler);
     void nothing_came();
 
+    /// For a stream of which reads cost little: few bytes at a time go into the buffer, so that all that follows the
+    /// header of a longer frame goes straight to its place.
+    void read_little_ahead() {
+        longest_whole_ = wire::longest_whole_in_memory;
+        most_ahead_ = 2 * longest_whole_;
+    }
+
     /// How many frames have been handled.
     std::uint64_t frames() const {
         return frames_;
@@ -65,6 +72,8 @@ class FrameReader {
     Buffer buffer_;
     std::size_t begin_ = 0, end_ = 0; ///< of what has come but has not been handled
     std::uint64_t frames_ = 0;
+    std::uint64_t longest_whole_ = wire::usual_eager;
+    std::size_t most_ahead_ = capacity;
     std::size_t data_left_ = 0; ///< bytes still to come of a payload that comes in parts
     char *place_ = nullptr;     ///< where these bytes go, if it is one place
 };

@@ -176,5 +176,23 @@ TEST(Frames, WhatMakesNoSenseIsRefused) {
     EXPECT_TRUE(is_taken({.kind = FrameKind::request, .bytes = 1, .id = 1}));
 }
 
+TEST(Frames, WhoReadsLittleAheadTakesShorterMessagesInParts) {
+    constexpr std::size_t whole = wire::longest_whole_in_memory;
+    for (std::size_t piece : {1UL, 100UL, 5000UL}) {
+        Protocol seen;
+        FrameReader reader;
+        reader.read_little_ahead();
+        FrameWriter writer;
+        const std::string shorter(whole, 'a'), longer(whole + 1, 'b');
+        writer.add({.kind = FrameKind::eager, .bytes = shorter.size()}, shorter.data());
+        writer.add({.kind = FrameKind::eager, .bytes = longer.size(), .id = 2}, longer.data());
+        writer.add({.kind = FrameKind::eager, .bytes = longer.size(), .id = 3}, longer.data());
+        EXPECT_TRUE(feed(reader, stream_of(writer, piece), seen));
+        EXPECT_EQ(seen.text, "1:0:0:" + shorter + "\ndata 2:" + longer + "\ndata 3:" + longer + "\n");
+        EXPECT_EQ(reader.frames(), 3U);
+        EXPECT_TRUE(reader.is_between_frames());
+    }
+}
+
 } // namespace
 } // namespace volley

@@ -16,9 +16,9 @@
 
 namespace volley {
 
-Incoming::Incoming(ProcessIndex sender, std::uint64_t key, Descriptor socket)
+Incoming::Incoming(ProcessIndex sender, std::uint64_t key, Descriptor socket, std::unique_ptr<SharedStream> stream)
     : Connection(sender, key, ConnectionEntry::Direction::from_peer), GrantedSender(sender) {
-    use(std::move(socket));
+    use(std::move(socket), std::move(stream));
 }
 
 Incoming::~Incoming() {
@@ -142,7 +142,7 @@ bool Incoming::withdrawn(const wire::FrameHeader &header) {
     const auto found = fetches_.find(header.id);
     if (found == fetches_.end() || found->second.arrived > 0) return false;
     Receive &receive = *found->second.receive;
-    tcp.grants.withdrawn(*this, found->second);
+    if (!stream_) tcp.grants.withdrawn(*this, found->second);
     fetches_.erase(found);
     given_up(receive, header.context);
     received(receive);
@@ -238,7 +238,9 @@ void Incoming::fetch(Receive &receive, std::uint64_t id, Count wanted) {
     kept_.erase(id);
     if (wanted > 0) {
         Fetch &fetch = fetches_[id] = {.receive = &receive, .id = id, .wanted = wanted};
-        return tcp.grants.add(*this, fetch);
+        if (!stream_) return tcp.grants.add(*this, fetch);
+        fetch.granted = wanted; // memory has no switch whose queues could overflow
+        return pull(id, wanted, true);
     }
     pull(id, 0, true);
     received(receive);
@@ -285,7 +287,7 @@ void Incoming::end_data() {
     fetch.arrived += part_; // unless it went through data()
     Receive *complete = fetch.arrived == fetch.wanted ? fetch.receive : nullptr;
     if (complete) fetches_.erase(fetch.id);
-    tcp.grants.arrived(*this, frame_);
+    if (!stream_) tcp.grants.arrived(*this, frame_);
     if (complete) received(*complete);
 }
 

@@ -54,6 +54,11 @@ bool is_reached_by_relay(ProcessIndex receiver) {
     return !processes.is_of_other_job(receiver) && node_records(node.arena)[node.number()].relay_port != 0;
 }
 
+/// Where a process of another job on this host takes connections; 0: nowhere.
+std::uint32_t socket_on_host(ProcessIndex receiver) {
+    return processes.is_of_other_job(receiver) ? processes.contact(receiver).host_socket : 0;
+}
+
 struct Place {
     NetworkAddress address;
     std::uint32_t port; ///< 0: none yet
@@ -94,6 +99,7 @@ bool Outgoing::connect() {
     const auto [address, port] = place_of(peer_);
     if (port == 0) return false;
     Descriptor socket;
+    if (const std::uint32_t on_host = socket_on_host(peer_)) socket = try_to_connect_on_host(on_host);
     if (is_relayed_) socket = try_to_connect_on_host(node_records(node.arena)[node.number()].relay_socket);
     if (!socket) socket = connect_to(address, static_cast<std::uint16_t>(port));
     if (socket)
@@ -117,6 +123,7 @@ void Outgoing::introduce(Descriptor socket) {
 }
 
 bool Outgoing::serve() {
+    if (handover_) return hand_over();
     return handshake_ ? shake_hands() : Connection::serve();
 }
 
@@ -131,7 +138,7 @@ bool Outgoing::shake_hands() {
     descriptors.remove(handshake_->descriptor());
     Descriptor socket = std::exchange(handshake_, nullptr)->take();
     if (state == HandshakeState::proven) {
-        use(std::move(socket));
+        begin(std::move(socket));
     } else if (state == HandshakeState::closed) {
         socket.reset();
         try_again(reason);
@@ -139,7 +146,33 @@ bool Outgoing::shake_hands() {
         give_up(peer_of(socket.get()) + " takes connections there, but does not know the secret of this job");
         flush();
     }
-    return !handshake_;
+    return !handshake_ && !handover_;
+}
+
+/// The two ends have proved who they are. On one host they go on to share memory.
+void Outgoing::begin(Descriptor socket) {
+    if (!processes.is_of_other_job(peer_) || !is_on_host(socket.get())) return use(std::move(socket), nullptr);
+    handover_ = std::make_unique<Handover>(std::move(socket), true);
+    if (!descriptors.add(handover_->descriptor(), EPOLLIN, key_)) fail(std::strerror(errno));
+    hand_over();
+}
+
+/// As shake_hands().
+bool Outgoing::hand_over() {
+    const HandshakeState state = handover_->advance();
+    const int reason = errno;
+    if (state == HandshakeState::going_on) return false;
+    descriptors.remove(handover_->descriptor());
+    const std::unique_ptr<Handover> over = std::exchange(handover_, nullptr);
+    if (state == HandshakeState::proven) {
+        use(over->take_socket(), over->take_stream());
+    } else if (state == HandshakeState::closed) {
+        try_again(reason);
+    } else {
+        give_up("the other end does not say how it shares memory");
+        flush();
+    }
+    return !handshake_ && !handover_;
 }
 
 /// A receiver closes a connection if it hears nothing of it for some seconds, which this rank may have spent outside
@@ -166,18 +199,28 @@ void Outgoing::start(Send &send) {
         send_eagerly(send, bytes);
     }
     flush();
+    // Whoever has sent a message of usual length need not wait for the receiver to make room.
+    if (in_place_ == &send && bytes <= wire::usual_eager) take_over_payload();
+}
+
+/// What is left of the message that is being written from where it lies is copied.
+void Outgoing::take_over_payload() {
+    keep_payload();
+    sent(*std::exchange(in_place_, nullptr));
 }
 
 /// A user who has set the limit wants that one.
 std::uint64_t Outgoing::longest_eager() const {
     if (fabric_) return fabric_eager_limit();
+    if (stream_ && !node.settings.eager_limit) return wire::largest_eager; // memory has no queues that overflow
     return node.settings.eager_limit ? eager_limit() : std::max(eager_limit(), welcome_);
 }
 
 void Outgoing::send_eagerly(Send &send, std::uint64_t bytes) {
     unreceived_ += wire::eager_cost(bytes);
     const wire::FrameHeader header = header_of(send, wire::FrameKind::eager, 0);
-    if (wire::comes_in_parts(header) && send.contiguous && say_in_place(header, send.contiguous)) {
+    const std::uint64_t longest_whole = stream_ ? wire::longest_whole_in_memory : wire::usual_eager;
+    if (wire::comes_in_parts(header, longest_whole) && send.contiguous && say_in_place(header, send.contiguous)) {
         in_place_ = &send;
         return;
     }
@@ -201,12 +244,8 @@ void Outgoing::all_written() {
 }
 
 void Outgoing::cancel(const Send &send) {
-    if (in_place_ == &send) { // it has gone, and its completion must not wait for the receiver
-        keep_payload();
-        sent(*std::exchange(in_place_, nullptr));
-        return;
-    }
-    if (!announced_.contains(send.tcp_number)) return; // it is being received
+    if (in_place_ == &send) return take_over_payload(); // it has gone; its completion must not wait for the receiver
+    if (!announced_.contains(send.tcp_number)) return;  // it is being received
     say({.kind = wire::FrameKind::cancel, .id = send.tcp_number});
     flush();
 }
@@ -219,6 +258,8 @@ void Outgoing::tell_departed(std::uint32_t context, int members) {
 void Outgoing::abandon() {
     if (handshake_) descriptors.remove(handshake_->descriptor());
     handshake_.reset();
+    if (handover_) descriptors.remove(handover_->descriptor());
+    handover_.reset();
     std::vector<Send *> ended = std::exchange(untaken_, {});
     if (in_place_ != nullptr) ended.push_back(std::exchange(in_place_, nullptr));
     close();

@@ -9,6 +9,7 @@
 #include "transport/tcp/keys.h"
 #include "wait/clock.h"
 #include "wait/descriptors.h"
+#include "wait/doorbell.h"
 
 #include <sys/socket.h>
 
@@ -110,6 +111,33 @@ std::uint16_t Tcp::listen_for_others(const NetworkAddress &address) {
     return port;
 }
 
+std::uint32_t Tcp::listen_on_this_host() {
+    open({});
+    if (host_socket_ != 0) return host_socket_;
+    if (!doorbell.open(node.own->wake_up_socket.load())) throw system_error("cannot make memory for other jobs");
+    std::uint32_t number = 0;
+    Descriptor socket = listen_on_host("for messages of other jobs", number);
+    if (!descriptors.add(socket.get(), EPOLLIN, key_of(Ready::other_listener, static_cast<int>(listeners_.size()))))
+        throw Error("the system has no room to watch for connections");
+    listeners_.push_back({.address = {}, .port = 0, .socket = std::move(socket)});
+    return host_socket_ = number;
+}
+
+/// It may be called while connections are served, so the places of the others stay.
+void Tcp::forget_stream(Connection &connection) {
+    std::ranges::replace(streams_, &connection, nullptr);
+}
+
+/// Others have written to memory, or made room there. Connections that are made meanwhile come behind.
+bool Tcp::serve_streams() {
+    doorbell.look();
+    std::erase(streams_, nullptr);
+    bool moved = false;
+    for (std::size_t i = 0; i < streams_.size(); i++)
+        if (streams_[i] != nullptr) moved |= streams_[i]->serve_memory();
+    return moved;
+}
+
 void Tcp::watch(int descriptor, bool writable) {
     descriptors.add(descriptor, writable ? EPOLLOUT : EPOLLIN, key_of(Ready::watched, 0));
 }
@@ -182,8 +210,9 @@ void Tcp::tell_departed(ProcessIndex process, std::uint32_t context, int members
 }
 
 bool Tcp::progress(Look look) {
-    if (++idle_rounds_ > busy_rounds && look == Look::active && idle_rounds_ % rounds_per_look != 0) return false;
-    bool moved = !waiting_.empty() && connect_waiting();
+    bool moved = doorbell.has_rung() && serve_streams();
+    if (++idle_rounds_ > busy_rounds && look == Look::active && idle_rounds_ % rounds_per_look != 0) return moved;
+    moved |= !waiting_.empty() && connect_waiting();
     for (const epoll_event &event : descriptors.look()) {
         if (event.data.u64 != key_of(Ready::elsewhere, 0)) idle_rounds_ = 0;
         moved |= handle(event.data.u64);
@@ -277,15 +306,28 @@ void Tcp::make_room_for_stranger() {
 
 /// Goes on with a stranger's handshake. True if the stranger turns out to be a rank.
 bool Tcp::hear(int descriptor) {
-    const auto is_it = [&](const Stranger &one) { return one.socket.descriptor() == descriptor; };
+    const auto is_it = [&](const Stranger &one) { return one.descriptor() == descriptor; };
     auto found = std::ranges::find_if(strangers_, is_it);
     if (found == strangers_.end()) return false;
-    const HandshakeState state = found->socket.advance(secret_for);
+    const HandshakeState state = advance(*found);
     if (state == HandshakeState::going_on) return false;
     if (state == HandshakeState::refused) report(*found, "it does not know the secret of this job");
     const bool known = state == HandshakeState::proven && greet(*found);
     close(found);
     return known;
+}
+
+/// Goes on with what is said before there is a connection: the handshake and, between jobs on one host, how they share
+/// memory.
+HandshakeState Tcp::advance(Stranger &stranger) {
+    if (!stranger.handover) {
+        const HandshakeState state = stranger.socket.advance(secret_for);
+        if (state != HandshakeState::proven || !is_on_host(stranger.descriptor()) ||
+            stranger.socket.ends().from_job == processes[node.rank].name.job)
+            return state;
+        stranger.handover = std::make_unique<Handover>(stranger.socket.take(), false);
+    }
+    return stranger.handover->advance();
 }
 
 /// Makes a stranger's connection an Incoming. False if this process has been forgotten meanwhile, or is connected
@@ -300,8 +342,11 @@ bool Tcp::greet(Stranger &stranger) {
         report(stranger, "the rank is connected already");
         return false;
     }
-    descriptors.remove(stranger.socket.descriptor());
-    connection = std::make_unique<Incoming>(sender, key_of(Ready::incoming, sender), stranger.socket.take());
+    descriptors.remove(stranger.descriptor());
+    Handover *over = stranger.handover.get();
+    connection = std::make_unique<Incoming>(sender, key_of(Ready::incoming, sender),
+                                            over ? over->take_socket() : stranger.socket.take(),
+                                            over ? over->take_stream() : nullptr);
     connection->serve();
     return true;
 }
@@ -318,7 +363,7 @@ void Tcp::close_silent() {
 
 void Tcp::close(std::vector<Stranger>::iterator stranger) {
     // It has no socket if it is a connection now.
-    if (const int descriptor = stranger->socket.descriptor(); descriptor >= 0) descriptors.remove(descriptor);
+    if (const int descriptor = stranger->descriptor(); descriptor >= 0) descriptors.remove(descriptor);
     strangers_.erase(stranger);
 }
 
@@ -326,7 +371,7 @@ void Tcp::close(std::vector<Stranger>::iterator stranger) {
 void Tcp::report(const Stranger &stranger, const char *what) {
     if (reported_++ >= most_reported) return;
     std::fprintf(stderr, "Volley: rank %d has closed a connection from %s: %s%s\n", node.rank,
-                 peer_of(stranger.socket.descriptor()).c_str(), what,
+                 peer_of(stranger.descriptor()).c_str(), what,
                  reported_ == most_reported ? " (further ones are not reported)" : "");
 }
 

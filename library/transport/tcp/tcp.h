@@ -37,6 +37,8 @@ class Tcp {
     void open(Descriptor listener);
     /// Where processes of other jobs connect to this one, at that address of this host: the port. Throws Error.
     std::uint16_t listen_for_others(const NetworkAddress &address);
+    /// The same for those on this host, to share memory with them: the number of the socket. Throws Error.
+    std::uint32_t listen_on_this_host();
     /// No group has that process of another job any more: the connections with it end once nothing is under way, and
     /// then the process is forgotten.
     void part(ProcessIndex process);
@@ -91,6 +93,12 @@ class Tcp {
     /// that was written. If this process ended with data unread, its kernel could drop what is still to be sent.
     void leave();
 
+    /// The connection's bytes go through memory: it is served when the doorbell rings (wait/doorbell.h).
+    void watch_stream(Connection &connection) {
+        streams_.push_back(&connection);
+    }
+    void forget_stream(Connection &connection);
+
     Grants grants; ///< of this rank to those that send to it
 
     Tcp();
@@ -102,6 +110,11 @@ class Tcp {
     struct Stranger {
         ResponderSocket socket;
         std::uint64_t since_ns;
+        std::unique_ptr<Handover> handover = nullptr; ///< has the socket then
+
+        [[nodiscard]] int descriptor() const {
+            return handover ? handover->descriptor() : socket.descriptor();
+        }
     };
 
     /// A further socket where processes of other jobs, or the relay of this host, connect.
@@ -127,7 +140,9 @@ class Tcp {
     bool connect_waiting();
     bool handle(std::uint64_t key);
     bool accept(const Descriptor &listener);
+    bool serve_streams();
     bool hear(int descriptor);
+    static HandshakeState advance(Stranger &stranger);
     bool greet(Stranger &stranger);
     void make_room_for_stranger();
     void close_silent();
@@ -135,12 +150,16 @@ class Tcp {
     void report(const Stranger &stranger, const char *what);
 
     Descriptor listener_;
+    /// Connections whose bytes go through memory; nullptr: it is gone. Connections that end are taken out, so this is
+    /// here until all have ended.
+    std::vector<Connection *> streams_;
     std::vector<std::unique_ptr<Outgoing>> outgoing_; ///< indexed by receiver
     std::vector<std::unique_ptr<Incoming>> incoming_; ///< indexed by sender
     std::vector<ProcessIndex> waiting_;               ///< receivers that do not accept connections yet
     std::vector<Stranger> strangers_;                 ///< in the order in which they came
     int reported_ = 0;                                ///< strangers that were refused
     std::vector<Listener> listeners_;                 ///< further ones
+    std::uint32_t host_socket_ = 0;                   ///< number of one of them; 0: there is none
     std::vector<ProcessIndex> parting_;               ///< of other jobs
     std::vector<Suspect> suspects_;
     Descriptor word_timer_; ///< by when the launcher is to have said what has become of suspects

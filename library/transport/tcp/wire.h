@@ -30,6 +30,9 @@
 /// with which tags, from `name` on. `leaving` goes both ways; who has handled the one that came behind all others says
 /// `taken` on the socket.
 ///
+/// Between processes of different jobs on one host, the two hand each other memory right behind the handshake
+/// (transport/tcp/handover.h). The same frames then go through it, but `limit`, and each `pull` asks for all.
+///
 /// Messages are matched in the order of their eager and request frames. The data of several messages may take turns.
 ///
 /// A communicator whose members are of several jobs has a context with a name, which each node numbers for itself:
@@ -89,6 +92,9 @@ static_assert(sizeof(FabricIntroduction) == 304);
 /// The longest message that is sent eagerly, if the receiver has said nothing, and if it is alone with this sender.
 inline constexpr std::uint64_t usual_eager = 16384;
 inline constexpr std::uint64_t largest_eager = 65536;
+/// The longest eager message that goes through a buffer where two processes share memory. Longer ones go straight to
+/// their place.
+inline constexpr std::uint64_t longest_whole_in_memory = 1024;
 /// The longest payload of a data frame.
 inline constexpr std::uint64_t largest_data = 1 << 20;
 
@@ -135,9 +141,10 @@ inline constexpr bool is_sensible(const FrameHeader &header) {
     return false;
 }
 
-/// Whether the payload is handled as it comes. That of others has to be there as a whole.
-inline constexpr bool comes_in_parts(const FrameHeader &header) {
-    return header.kind == FrameKind::data || (header.kind == FrameKind::eager && header.bytes > usual_eager);
+/// Whether the payload is handled as it comes. That of others has to be there as a whole. Where reading again costs
+/// little, eager messages above `longest_whole` are handled so.
+inline constexpr bool comes_in_parts(const FrameHeader &header, std::uint64_t longest_whole = usual_eager) {
+    return header.kind == FrameKind::data || (header.kind == FrameKind::eager && header.bytes > longest_whole);
 }
 
 /// What follows the header at once.

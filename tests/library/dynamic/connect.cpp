@@ -14,8 +14,9 @@
 namespace {
 
 constexpr int rounds = 4;
-/// What stays once a rank has been connected: a set of descriptors, a socket to wait at and one for connections.
-constexpr long lasting_descriptors = 3;
+/// What stays once a rank has been connected: a set of descriptors, a socket to wait at, one for connections by TCP and
+/// one for those of this host, and the memory by which other jobs wake it.
+constexpr long lasting_descriptors = 5;
 
 void write_name(const std::string &path, const char *name) {
     std::ofstream(path + ".new") << name << '\n';

@@ -21,3 +21,11 @@ def test_jobs_connect(
 ) -> None:
     program, name = mpi_program(HERE / "connect.cpp"), tmp_path / "port"
     run_jobs((*mode, "-n", ranks[0], program, "accept", name), (*mode, "-n", ranks[1], program, "connect", name))
+
+
+@pytest.mark.parametrize("modes", [(TCP, ()), ((), TCP), (("--ranks", "shared"), ("--ranks", "process"))], ids=str)
+def test_jobs_of_different_kinds_connect(
+    modes: tuple[tuple[str, ...], tuple[str, ...]], mpi_program: MpiProgram, run_jobs: JobsRun, tmp_path: Path
+) -> None:
+    program, name = mpi_program(HERE / "connect.cpp"), tmp_path / "port"
+    run_jobs((*modes[0], "-n", 2, program, "accept", name), (*modes[1], "-n", 2, program, "connect", name))

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport/tcp/handover.h"
+
+#include "boot/foreign/host_socket.h"
+#include "transport/process.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+
+namespace volley {
+namespace {
+
+/// "VOLMEM", version 1.
+constexpr std::uint64_t word_magic = 0x0150'4d45'4d4c'4f56;
+
+/// A ring of 256 KiB stays in a core's own cache, and holds what is copied at once four times. All rings of a process
+/// that knows many others have so many bytes together, but each has enough for a message of usual length.
+constexpr std::size_t most_forth = 256 << 10, least_forth = 16 << 10, all_forth = 16 << 20;
+/// Of what receivers say each frame is a header.
+constexpr std::size_t back_bytes = 4 << 10;
+
+std::size_t forth_bytes() {
+    const auto others = static_cast<std::size_t>(std::max(1, processes.size() - processes.ranks()));
+    return std::clamp(std::bit_floor(all_forth / others), least_forth, most_forth);
+}
+
+HandshakeState failed() {
+    return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? HandshakeState::going_on
+                                                                     : HandshakeState::closed;
+}
+
+/// The control message that carries descriptors.
+union Control {
+    char bytes[CMSG_SPACE(2 * sizeof(int))];
+    cmsghdr aligned;
+};
+
+} // namespace
+
+bool is_on_host(int socket) {
+    int domain = 0;
+    socklen_t bytes = sizeof domain;
+    return getsockopt(socket, SOL_SOCKET, SO_DOMAIN, &domain, &bytes) == 0 && domain == AF_UNIX;
+}
+
+HandshakeState Handover::advance() {
+    if (!has_spoken_) return is_sender_ ? offer() : answer();
+    return is_sender_ ? confirm() : conclude();
+}
+
+HandshakeState Handover::offer() {
+    Descriptor file;
+    stream_ = SharedStream::make(forth_bytes(), back_bytes, file);
+    has_spoken_ = true;
+    if (!stream_) return say(false, {});
+    const HandshakeState state = say(true, {file.get(), doorbell.file().get()});
+    return state == HandshakeState::proven ? HandshakeState::going_on : state;
+}
+
+HandshakeState Handover::answer() {
+    bool is_able = false;
+    Handed handed;
+    if (const HandshakeState state = hear(is_able, handed); state != HandshakeState::proven) return state;
+    if (!is_of_same_user(socket_)) return HandshakeState::refused;
+    has_spoken_ = true;
+    if (!is_able) return HandshakeState::proven;
+    stream_ = SharedStream::map(handed[0]);
+    OtherDoorbell other(handed[1]);
+    if (!stream_ || !other) {
+        stream_.reset();
+        return say(false, {});
+    }
+    stream_->introduce(std::move(other));
+    const HandshakeState state = say(true, {doorbell.file().get()});
+    return state == HandshakeState::proven ? HandshakeState::going_on : state;
+}
+
+HandshakeState Handover::confirm() {
+    bool is_able = false;
+    Handed handed;
+    if (const HandshakeState state = hear(is_able, handed); state != HandshakeState::proven) return state;
+    OtherDoorbell other(handed[0]);
+    const bool is_shared = is_able && other;
+    if (is_shared)
+        stream_->introduce(std::move(other));
+    else
+        stream_.reset();
+    return is_able ? say(is_shared, {}) : HandshakeState::proven;
+}
+
+HandshakeState Handover::conclude() {
+    bool is_able = false;
+    Handed handed;
+    const HandshakeState state = hear(is_able, handed);
+    if (state == HandshakeState::proven && !is_able) stream_.reset();
+    return state;
+}
+
+/// A new socket always takes so little whole.
+HandshakeState Handover::say(bool is_able, std::initializer_list<int> descriptors) const {
+    Word word{.magic = word_magic, .is_able = is_able ? 1U : 0U};
+    iovec part{.iov_base = &word, .iov_len = sizeof word};
+    Control control = {};
+    msghdr message = {};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    if (const std::size_t bytes = descriptors.size() * sizeof(int); bytes > 0) {
+        message.msg_control = control.bytes;
+        message.msg_controllen = CMSG_SPACE(bytes);
+        cmsghdr *header = CMSG_FIRSTHDR(&message);
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(bytes);
+        std::memcpy(CMSG_DATA(header), std::data(descriptors), bytes);
+    }
+    const ssize_t put = sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    return put == static_cast<ssize_t>(sizeof word) ? HandshakeState::proven : HandshakeState::closed;
+}
+
+/// If this process may have no more descriptors, none come with the word.
+HandshakeState Handover::hear(bool &is_able, Handed &handed) const {
+    Word word = {};
+    iovec part{.iov_base = &word, .iov_len = sizeof word};
+    Control control = {};
+    msghdr message = {};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control.bytes;
+    message.msg_controllen = sizeof control.bytes;
+    const ssize_t got = recvmsg(socket_.get(), &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    if (got < 0) return failed();
+    if (got == 0) errno = 0;
+    for (cmsghdr *header = CMSG_FIRSTHDR(&message); header != nullptr; header = CMSG_NXTHDR(&message, header)) {
+        if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
+        std::array<int, 2> numbers = {-1, -1};
+        std::memcpy(numbers.data(), CMSG_DATA(header), std::min(header->cmsg_len - CMSG_LEN(0), sizeof numbers));
+        for (std::size_t i = 0; i < numbers.size(); i++) handed[i] = Descriptor(numbers[i]);
+    }
+    if (got == 0) return HandshakeState::closed;
+    if (got != static_cast<ssize_t>(sizeof word) || word.magic != word_magic) return HandshakeState::refused;
+    is_able = word.is_able != 0;
+    return HandshakeState::proven;
+}
+
+} // namespace volley

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transport/tcp/shared_stream.h"
 
+#include "layout/memory_copy.h"
+
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <utility>
 
 namespace volley {
@@ -87,7 +88,7 @@ std::size_t SharedStream::write(std::span<const iovec> from) {
     if (bytes == 0) return 0;
     for_each_piece(
         from, bytes, out_.capacity, out_.position,
-        [&](std::size_t at, const char *piece, std::size_t count) { std::memcpy(out_.bytes + at, piece, count); });
+        [&](std::size_t at, const char *piece, std::size_t count) { copy_memory(out_.bytes + at, piece, count); });
     out_.position += bytes;
     ring.written.store(out_.position, std::memory_order_release);
     other_.ring();
@@ -102,7 +103,7 @@ std::size_t SharedStream::read(std::span<const iovec> into) {
     const std::size_t bytes = is_broken_ ? 0 : std::min({all_of(into), most_at_once, static_cast<std::size_t>(there)});
     if (bytes == 0) return 0;
     for_each_piece(into, bytes, in_.capacity, in_.position,
-                   [&](std::size_t at, char *piece, std::size_t count) { std::memcpy(piece, in_.bytes + at, count); });
+                   [&](std::size_t at, char *piece, std::size_t count) { copy_memory(piece, in_.bytes + at, count); });
     in_.position += bytes;
     ring.read.store(in_.position, std::memory_order_seq_cst);
     if (there - bytes <= in_.capacity / 2 && ring.writer_waits.load(std::memory_order_seq_cst) != 0 &&

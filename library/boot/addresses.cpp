@@ -10,7 +10,11 @@
 #include <bit>
 #include <charconv>
 #include <cstring>
+#include <filesystem>
+#include <map>
 #include <set>
+#include <string_view>
+#include <tuple>
 
 #include "boot/error.h"
 #include "boot/sockets.h"
@@ -40,8 +44,20 @@ const unsigned char *raw(const sockaddr *from) {
                : reinterpret_cast<const unsigned char *>(&reinterpret_cast<const sockaddr_in *>(from)->sin_addr);
 }
 
+/// What programs for containers and virtual machines make, tunnels, and what has no cable.
+bool comes_last(const ifaddrs &entry) {
+    constexpr std::string_view beginnings[] = {"docker", "br-", "virbr", "veth", "vnet", "podman",
+                                               "cni",    "lxc", "lxdbr", "tun",  "tap",  "wg"};
+    const std::string_view name = entry.ifa_name;
+    if ((entry.ifa_flags & IFF_POINTOPOINT) != 0 || (entry.ifa_flags & IFF_RUNNING) == 0) return true;
+    if (std::ranges::any_of(beginnings, [&](std::string_view beginning) { return name.starts_with(beginning); }))
+        return true;
+    std::error_code unknown;
+    return std::filesystem::exists("/sys/class/net/" + std::string(name) + "/bridge", unknown);
+}
+
 HostAddress read_address(const ifaddrs &entry) {
-    HostAddress found{.interface = entry.ifa_name, .address = {}, .prefix = 0};
+    HostAddress found{.interface = entry.ifa_name, .address = {}, .prefix = 0, .comes_last = comes_last(entry)};
     found.address.family = entry.ifa_addr->sa_family;
     std::memcpy(found.address.bytes, raw(entry.ifa_addr), bytes_of(found.address));
     const unsigned char *mask = entry.ifa_netmask != nullptr ? raw(entry.ifa_netmask) : nullptr;
@@ -96,6 +112,45 @@ Choice first_addresses(const std::vector<HostAddresses> &hosts, const std::strin
     return choice;
 }
 
+/// Which networks and addresses the machines have that a job's hosts are.
+class Machines {
+  public:
+    explicit Machines(const std::vector<HostAddresses> &hosts) {
+        for (const HostAddresses &host : hosts) {
+            names_.insert(host.host);
+            for (const HostAddress &address : host.addresses) {
+                by_network_[network_of(address)].insert(host.host);
+                by_address_[text_of(address.address)].insert(host.host);
+            }
+        }
+    }
+    [[nodiscard]] bool are_one() const {
+        return names_.size() == 1;
+    }
+    [[nodiscard]] bool all_have(const NetworkAddress &address) const {
+        return by_address_.at(text_of(address)).size() == names_.size();
+    }
+    /// 0: all machines have that network, 1: some, 2: one.
+    [[nodiscard]] int rarity(const HostAddress &address) const {
+        const std::size_t have_it = by_network_.at(network_of(address)).size();
+        return have_it == names_.size() ? 0 : have_it > 1 ? 1 : 2;
+    }
+
+  private:
+    std::set<std::string> names_;
+    std::map<std::string, std::set<std::string>> by_network_, by_address_;
+};
+
+/// Why that host has no address.
+std::string without_address(const HostAddresses &host, const std::string &interface) {
+    if (read_host_address(interface))
+        return "not every host has an address of its own in the network " + interface + " (option --interface)";
+    if (!interface.empty())
+        return "host " + host.name + " has no address of interface " + interface + " (option --interface)";
+    return "host " + host.name + " has no address but its own loopback's" +
+           (host.addresses.empty() ? "" : ", and such as all hosts have") + ", which others cannot reach";
+}
+
 } // namespace
 
 std::string own_host_name() {
@@ -110,8 +165,10 @@ std::vector<HostAddress> own_addresses(const std::string &interface) {
     std::vector<HostAddress> found;
     for (const ifaddrs *entry = list; entry != nullptr; entry = entry->ifa_next) {
         if (entry->ifa_addr == nullptr || (entry->ifa_flags & IFF_UP) == 0) continue;
-        if (entry->ifa_addr->sa_family == AF_INET || entry->ifa_addr->sa_family == AF_INET6)
-            found.push_back(read_address(*entry));
+        if (entry->ifa_addr->sa_family != AF_INET && entry->ifa_addr->sa_family != AF_INET6) continue;
+        HostAddress address = read_address(*entry);
+        const bool may_be_doubtful = address.address.family == AF_INET6 && !is_link_local(address.address);
+        if (!may_be_doubtful || can_listen_at(address.address)) found.push_back(std::move(address));
     }
     freeifaddrs(list);
     const auto network = read_host_address(interface);
@@ -120,7 +177,7 @@ std::vector<HostAddress> own_addresses(const std::string &interface) {
             return network ? network_of(address) != network_of(*network) : address.interface != interface;
         });
     std::ranges::stable_sort(found, {}, [](const HostAddress &one) {
-        return std::pair(is_loopback(one.address), one.address.family == AF_INET6);
+        return std::tuple(is_loopback(one.address), one.comes_last, one.address.family == AF_INET6);
     });
     return found;
 }
@@ -162,6 +219,47 @@ std::vector<NetworkAddress> choose_addresses(const std::vector<HostAddresses> &h
         if (auto choice = addresses_in(network_of(address), hosts)) return *choice;
     }
     return first_addresses(hosts, interface);
+}
+
+std::vector<std::vector<HostAddress>> addresses_for_ranks(const std::vector<HostAddresses> &hosts,
+                                                          const std::string &interface) {
+    const Machines machines(hosts);
+    const auto network = read_host_address(interface);
+    const auto is_of_no_use = [&](const HostAddress &address) {
+        if (is_link_local(address.address)) return true;
+        if (network && network_of(address) != network_of(*network)) return true;
+        if (!network && !interface.empty() && address.interface != interface) return true;
+        return !machines.are_one() && (is_loopback(address.address) || machines.all_have(address.address));
+    };
+    std::vector<std::vector<HostAddress>> all;
+    for (const HostAddresses &host : hosts) {
+        std::vector<HostAddress> own = host.addresses;
+        std::erase_if(own, is_of_no_use);
+        if (own.empty()) throw Error(without_address(host, interface));
+        std::ranges::stable_sort(own, {}, [&](const HostAddress &one) {
+            return std::tuple(is_loopback(one.address), one.comes_last, machines.rarity(one));
+        });
+        if (own.size() > most_addresses) own.resize(most_addresses);
+        all.push_back(std::move(own));
+    }
+    return all;
+}
+
+std::vector<NetworkAddress> in_order_of_trial(const std::vector<HostAddress> &own,
+                                              const std::vector<HostAddress> &other) {
+    const auto is_own = [&](const HostAddress &one) {
+        return std::ranges::any_of(own, [&](auto &mine) { return text_of(mine.address) == text_of(one.address); });
+    };
+    const auto is_in_common = [&](const HostAddress &one) {
+        return std::ranges::any_of(own, [&](auto &mine) { return network_of(mine) == network_of(one); });
+    };
+    std::vector<HostAddress> sorted = other;
+    std::ranges::stable_sort(sorted, {}, [&](const HostAddress &one) {
+        return std::tuple(is_own(one), one.comes_last, !is_in_common(one));
+    });
+    std::vector<NetworkAddress> addresses;
+    for (const HostAddress &one : sorted) addresses.push_back(one.address);
+    return addresses;
 }
 
 } // namespace volley

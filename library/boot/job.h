@@ -25,7 +25,7 @@ inline constexpr const char *rank = "VOLLEY_RANK";                   ///< decima
 inline constexpr const char *ranks = "VOLLEY_RANKS";                 ///< decimal, size of the world
 inline constexpr const char *universe_size = "VOLLEY_UNIVERSE_SIZE"; ///< decimal, at least the size of the world
 inline constexpr const char *application = "VOLLEY_APPLICATION";     ///< decimal: which program of an MPMD job
-inline constexpr const char *listener = "VOLLEY_LISTENER_FD";        ///< decimal, an inherited socket; several hosts
+inline constexpr const char *listeners = "VOLLEY_LISTENER_FD"; ///< decimal, inherited sockets, "7,8"; several hosts
 /// Says, to children of ranks as well, that variables of other launchers are mpiexec's (launch/environment.h).
 inline constexpr const char *launched = "VOLLEY_LAUNCHED";
 } // namespace environment
@@ -37,7 +37,7 @@ constexpr std::uint64_t whole_lines(std::uint64_t bytes) {
     return (bytes + cache_line - 1) / cache_line * cache_line;
 }
 
-inline constexpr std::uint64_t arena_magic = 0x59454c4c4f56'11; ///< "VOLLEY", layout 17
+inline constexpr std::uint64_t arena_magic = 0x59454c4c4f56'12; ///< "VOLLEY", layout 18
 inline constexpr std::size_t description_bytes = 64;
 inline constexpr std::size_t secret_bytes = 32;
 
@@ -167,13 +167,18 @@ struct NetworkAddress {
 };
 
 inline constexpr std::size_t host_name_bytes = 256;
+inline constexpr std::size_t most_addresses = 4; ///< of a host, at which its ranks take connections
 
 /// One per node of the job, in the arena.
 struct alignas(cache_line) NodeRecord {
     char host[host_name_bytes]; ///< as the user has named it; empty if all ranks are on one host
-    NetworkAddress address;     ///< where its ranks take TCP connections
-    std::uint32_t ranks;        ///< of the job, that are on this node
-    /// Where its relay takes connections, at the same address; 0: ranks connect to each other. Written before ranks
+    /// Where its ranks take TCP connections, in the order in which ranks of the arena's host try them
+    /// (boot/addresses.h). Family 0: no more; none at all if all ranks are on one host.
+    NetworkAddress addresses[most_addresses];
+    std::uint32_t ranks; ///< of the job, that are on this node
+    /// 1 + the one of `addresses` by which this node was reached last from the arena's; 0: none yet.
+    std::atomic<std::uint32_t> preferred_address;
+    /// Where its relay takes connections, at the same addresses; 0: ranks connect to each other. Written before ranks
     /// start.
     std::atomic<std::uint32_t> relay_port;
     std::atomic<std::uint32_t> relay_socket; ///< where ranks of that host reach it, too; 0 on all other hosts

@@ -7,6 +7,7 @@
 #include "boot/foreign/join.h"
 #include "boot/foreign/launcher.h"
 #include "boot/settings.h"
+#include "boot/text.h"
 
 #include <fcntl.h>
 #include <linux/sockios.h>
@@ -60,8 +61,19 @@ bool is_in_place(const RankRecord &record) {
 /// Removes the launcher's variables, since children of this process are not ranks of the job.
 void forget_environment() {
     for (const char *name : {environment::arena_file, environment::arena_address, environment::rank, environment::ranks,
-                             environment::universe_size, environment::application, environment::listener})
+                             environment::universe_size, environment::application, environment::listeners})
         unsetenv(name);
+}
+
+std::vector<Descriptor> inherited_listeners() {
+    const char *text = std::getenv(environment::listeners);
+    std::vector<Descriptor> listeners;
+    if (!text) return listeners;
+    for (const std::string &number : fields_of(text, ',')) {
+        listeners.emplace_back(std::atoi(number.c_str()));
+        fcntl(listeners.back().get(), F_SETFD, FD_CLOEXEC);
+    }
+    return listeners;
 }
 
 std::optional<JobPlace> join_mpiexec() {
@@ -89,8 +101,7 @@ std::optional<JobPlace> join_mpiexec() {
     place.ranks = static_cast<int>(place.arena->ranks);
     place.universe_size = static_cast<int>(number_in(environment::universe_size).value_or(0));
     place.application = static_cast<int>(number_in(environment::application).value_or(0));
-    place.listener = Descriptor(static_cast<int>(number_in(environment::listener).value_or(-1)));
-    if (place.listener) fcntl(place.listener.get(), F_SETFD, FD_CLOEXEC);
+    place.listeners = inherited_listeners();
     forget_environment();
     return place;
 }

@@ -6,6 +6,7 @@
 #include "boot/job.h"
 
 #include <string>
+#include <vector>
 
 namespace volley {
 
@@ -15,8 +16,9 @@ struct JobPlace {
     int rank = 0;
     int ranks = 1;
     int application = 0;
-    int universe_size = 0;    ///< 0: unknown
-    Descriptor listener = {}; ///< the socket where the rank takes connections, if the launcher has made it
+    int universe_size = 0; ///< 0: unknown
+    /// The sockets where the rank takes connections, if the launcher has made them: one for each address of its host.
+    std::vector<Descriptor> listeners = {};
 };
 
 /// Finds the job of this process. It asks, in this order, Volley's mpiexec and a launcher that speaks PMI-1 or PMIx

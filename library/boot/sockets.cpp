@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <utility>
 
 namespace volley {
 namespace {
@@ -129,6 +130,25 @@ Descriptor listen_at_port(const NetworkAddress &address, std::uint16_t &port) {
     return listener;
 }
 
+/// A port that is free at one address may be taken at another. The system then chooses another one.
+constexpr std::uint32_t most_choices = 64;
+
+/// Empty, with errno set, if the port cannot be had at all of them; `refusing` is the address where not.
+std::vector<Descriptor> listen_at_port(const std::vector<NetworkAddress> &addresses, std::uint16_t &port,
+                                       NetworkAddress &refusing) {
+    std::vector<Descriptor> listeners;
+    for (const NetworkAddress &address : addresses) {
+        listeners.push_back(listen_at_port(address, port));
+        if (listeners.back()) continue;
+        refusing = address;
+        const int reason = errno;
+        listeners.clear();
+        errno = reason;
+        break;
+    }
+    return listeners;
+}
+
 } // namespace
 
 NetworkAddress loopback_address() {
@@ -178,21 +198,34 @@ std::string text_of(const PortRange &range) {
 }
 
 Descriptor listen_at(const NetworkAddress &address, const PortRange &allowed, std::uint16_t &port) {
+    return std::move(listen_at(std::vector{address}, allowed, port).front());
+}
+
+std::vector<Descriptor> listen_at(const std::vector<NetworkAddress> &addresses, const PortRange &allowed,
+                                  std::uint16_t &port) {
     // Ranks that begin together begin at different places of the range.
-    const std::uint32_t count = allowed.last - allowed.first + 1U;
-    const std::uint32_t begin = allowed.is_any() ? 0 : random_number() % count;
-    for (std::uint32_t at = 0; at < count; at++) {
-        port = static_cast<std::uint16_t>(allowed.first + (begin + at) % count);
-        if (Descriptor listener = listen_at_port(address, port)) return listener;
-        if (errno != EADDRINUSE || allowed.is_any())
-            throw system_error("cannot take TCP connections at " + text_of(address) +
+    const std::uint32_t ports = allowed.last - allowed.first + 1U;
+    const std::uint32_t begin = allowed.is_any() ? 0 : random_number() % ports;
+    const std::uint32_t choices = !allowed.is_any() ? ports : addresses.size() > 1 ? most_choices : 1;
+    NetworkAddress refusing{};
+    for (std::uint32_t at = 0; at < choices; at++) {
+        port = static_cast<std::uint16_t>(allowed.first + (begin + at) % ports);
+        std::vector<Descriptor> listeners = listen_at_port(addresses, port, refusing);
+        if (!listeners.empty()) return listeners;
+        if (errno != EADDRINUSE || (allowed.is_any() && at + 1 == choices))
+            throw system_error("cannot take TCP connections at " + text_of(refusing) +
                                (port == 0 ? "" : " port " + std::to_string(port)));
     }
     throw Error(
-        "cannot take TCP connections at " + text_of(address) + ": all ports from " + std::to_string(allowed.first) +
+        "cannot take TCP connections at " + text_of(refusing) + ": all ports from " + std::to_string(allowed.first) +
         " to " + std::to_string(allowed.last) +
         " are in use (allow more by mpiexec --port-range or VOLLEY_PORT_RANGE: each rank takes one, or two with "
         "--transport fabric, and so do a relay and mpiexec)");
+}
+
+bool can_listen_at(const NetworkAddress &address) {
+    std::uint16_t port = 0;
+    return static_cast<bool>(listen_at_port(address, port));
 }
 
 Descriptor accept_from(const Descriptor &listener) {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace volley {
 
@@ -33,6 +34,11 @@ std::string text_of(const NetworkAddress &address);
 std::optional<NetworkAddress> parse_address(std::string_view text);
 /// Listens at an address of this host, at a port of those allowed, which `port` then is. Throws Error.
 Descriptor listen_at(const NetworkAddress &address, const PortRange &allowed, std::uint16_t &port);
+/// The same at each of several addresses, and at the same port of all: a socket for each.
+std::vector<Descriptor> listen_at(const std::vector<NetworkAddress> &addresses, const PortRange &allowed,
+                                  std::uint16_t &port);
+/// Whether sockets can be bound to that address now. The system first looks whether an IPv6 address is another host's.
+bool can_listen_at(const NetworkAddress &address);
 /// Accepts a connection; an empty Descriptor if none waits (errno says why).
 Descriptor accept_from(const Descriptor &listener);
 /// Connects. If the other end is slow, the socket may be used while it goes on connecting; so what is written first

@@ -20,7 +20,7 @@ namespace {
 /// Where others reach this process: at the address of its node; if its job has none since it is on one host, at that
 /// host's in the same network, or on the same host.
 NetworkAddress own_address(const NetworkAddress &near) {
-    if (node_records(node.arena)[node.number()].address.family != 0) return address_of(node.number());
+    if (node_records(node.arena)[node.number()].addresses[0].family != 0) return address_of(node.number());
     return own_address_beside(near).value_or(near);
 }
 

@@ -108,7 +108,7 @@ void join() {
     if (place.arena->recovery != 0) SharedLock::look_after_holder = end_if_gone;
     messages.prepare();
     if (processes.uses(Transport::tcp)) {
-        tcp.open(std::move(place.listener));
+        tcp.open(std::move(place.listeners));
         if (place.arena->transport == Transport::fabric) fabric.open();
     }
     introspection.open();

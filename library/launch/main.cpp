@@ -55,12 +55,12 @@ std::vector<std::string> options_for_further_jobs(const CommandLine &line) {
 }
 
 /// Where the relay of this host, on which all ranks are, takes connections.
-Descriptor listen_for_messages(const Arena &arena) {
+std::vector<Descriptor> listen_for_messages(const Arena &arena) {
     std::uint16_t port = 0;
-    Descriptor listener = listen_at(loopback_address(), {}, port);
+    auto listeners = listen_at(std::vector{loopback_address()}, {}, port);
     for (std::uint32_t node = 0; node < arena.head()->nodes; node++)
         arena.node(static_cast<int>(node)).relay_port = port;
-    return listener;
+    return listeners;
 }
 
 constexpr const char *no_recovery =

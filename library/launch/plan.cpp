@@ -152,7 +152,10 @@ std::vector<std::string> rank_environment(const Plan &plan, const Arena &arena, 
     set_variable(variables, environment::rank, std::to_string(rank));
     set_variable(variables, environment::ranks, std::to_string(plan.ranks()));
     set_variable(variables, environment::universe_size, std::to_string(std::max(plan.universe_size, plan.ranks())));
-    if (plan.listener_number >= 0) set_variable(variables, environment::listener, std::to_string(plan.listener_number));
+    std::string listeners;
+    for (std::uint32_t each = 0; each < plan.listeners.count; ++each)
+        listeners += (each == 0 ? "" : ",") + std::to_string(plan.listeners.numbers[each]);
+    if (!listeners.empty()) set_variable(variables, environment::listeners, listeners);
     if (plan.launcher_socket != 0) set_variable(variables, environment::launcher, std::to_string(plan.launcher_socket));
     set_variable(variables, environment::application,
                  std::to_string(plan.application_of[static_cast<std::size_t>(rank)]));

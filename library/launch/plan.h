@@ -31,11 +31,10 @@ struct Plan {
     std::vector<int> here;                ///< the ranks of this host
     std::vector<std::vector<int>> spaces; ///< ranks of each shared address space; their numbers start with 1
     std::vector<ProcessorMask> masks;     ///< in the order of `here`; empty: ranks are not bound
-    /// The descriptor that is a rank's listener (boot/job.h); -1: it has none.
-    int listener_number = -1;
-    std::uint32_t launcher_socket = 0; ///< where ranks ask for further jobs (boot/new_job_request.h); 0: nowhere
-    int timeout_seconds = 0;           ///< the job ends after them; 0: never
-    int universe_size = 0;             ///< the attribute MPI_UNIVERSE_SIZE
+    Listeners listeners;                  ///< the descriptors that are a rank's (boot/job.h)
+    std::uint32_t launcher_socket = 0;    ///< where ranks ask for further jobs (boot/new_job_request.h); 0: nowhere
+    int timeout_seconds = 0;              ///< the job ends after them; 0: never
+    int universe_size = 0;                ///< the attribute MPI_UNIVERSE_SIZE
 
     [[nodiscard]] int ranks() const {
         return static_cast<int>(application_of.size());

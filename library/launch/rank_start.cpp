@@ -47,7 +47,8 @@ int start_rank(void *argument) {
     place_stream(start, start->streams.input, 0);
     place_stream(start, start->streams.output, 1);
     place_stream(start, start->streams.error, 2);
-    if (start->streams.listener >= 0) place_stream(start, start->streams.listener, start->listener_number);
+    for (std::uint32_t each = 0; each < start->streams.listeners.count; ++each)
+        place_stream(start, start->streams.listeners.numbers[each], start->listeners.numbers[each]);
     if (start->directory != nullptr)
         check(start, "cannot change to its directory", raw_system_call(SYS_chdir, address(start->directory)));
     check(start, "cannot set its limit of open files",

@@ -8,18 +8,31 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include <cstddef>
 #include <cstdint>
+
+#include "boot/job.h"
 
 namespace volley::launch {
 
 inline constexpr int name_bytes = 16; ///< of a process, as PR_SET_NAME takes it
+
+/// The sockets where a rank takes connections, one for each address of its host.
+struct Listeners {
+    int numbers[most_addresses] = {};
+    std::uint32_t count = 0;
+
+    void add(int number) {
+        numbers[count++] = number;
+    }
+};
 
 /// Descriptors of the creator that become a rank's own.
 struct RankStreams {
     int input = 0;
     int output = 1;
     int error = 2;
-    int listener = -1; ///< the socket where the rank takes connections; -1: none
+    Listeners listeners = {};
 };
 
 /// Descriptors first..last.
@@ -32,7 +45,7 @@ struct RankStart {
     pid_t launcher; ///< mpiexec; the rank ends if that has gone
     pid_t group;    ///< process group to join
     RankStreams streams;
-    int listener_number;             ///< what the descriptor of its listener shall be
+    Listeners listeners;             ///< what the descriptors of its own shall be
     const char *directory;           ///< nullptr: stay
     std::uint64_t signal_mask;       ///< the kernel's form
     const unsigned long *processors; ///< the kernel's mask; nullptr: where the creator may run

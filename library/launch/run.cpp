@@ -29,13 +29,13 @@ int run_ranks(const Plan &plan, Arena &arena, const Signals &signals, const rlim
     common.launcher = getpid();
     common.group = group.id();
     common.signal_mask = signals.original_mask();
-    common.listener_number = plan.listener_number;
+    common.listeners = plan.listeners;
 
     std::vector<RankStreams> streams(static_cast<std::size_t>(plan.ranks()));
     for (const int rank : plan.here) {
         const auto index = static_cast<std::size_t>(rank);
         streams[index] = {input.rank_end(rank), output.output_of(rank), output.error_of(rank),
-                          connection.listeners.empty() ? -1 : connection.listeners[index]};
+                          connection.listeners.empty() ? Listeners{} : connection.listeners[index]};
     }
     std::vector<pid_t> hosts;
     for (std::uint32_t space = 1; space <= plan.spaces.size(); ++space)

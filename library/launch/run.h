@@ -31,14 +31,14 @@ constexpr bool can_recover(Transport transport) {
 
 /// What the ranks of a node daemon's host are connected to, besides input and output.
 struct NodeConnection {
-    Channel *channel = nullptr;     ///< to mpiexec; nullptr: this is mpiexec, and has all ranks
-    bool beats = false;             ///< mpiexec says now and then that it is there
-    Silence silence = {};           ///< of mpiexec, when it does not
-    FurtherJobs *further = nullptr; ///< that ranks ask for; nullptr: they cannot
-    RelayProcess *relay = nullptr;  ///< of messages; nullptr: ranks send them straight to each other
-    RecoveryDesk *desk = nullptr;   ///< where ranks ask for help with recovery; nullptr: nowhere
-    LookDesk *looks = nullptr;      ///< where tools ask for the ranks of other hosts; nullptr: nowhere
-    std::vector<int> listeners;     ///< by rank: the socket where it takes connections, or -1; empty: none has one
+    Channel *channel = nullptr;       ///< to mpiexec; nullptr: this is mpiexec, and has all ranks
+    bool beats = false;               ///< mpiexec says now and then that it is there
+    Silence silence = {};             ///< of mpiexec, when it does not
+    FurtherJobs *further = nullptr;   ///< that ranks ask for; nullptr: they cannot
+    RelayProcess *relay = nullptr;    ///< of messages; nullptr: ranks send them straight to each other
+    RecoveryDesk *desk = nullptr;     ///< where ranks ask for help with recovery; nullptr: nowhere
+    LookDesk *looks = nullptr;        ///< where tools ask for the ranks of other hosts; nullptr: nowhere
+    std::vector<Listeners> listeners; ///< by rank; empty: none has any
 };
 
 /// Starts the ranks and stays until the last has ended. Returns mpiexec's exit status. Throws Error.

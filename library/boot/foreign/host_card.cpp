@@ -16,11 +16,13 @@ namespace volley {
 namespace {
 
 /// The first field of a card, so that later versions can tell theirs.
-constexpr const char *kind = "volley1";
+constexpr const char *kind = "volley2";
 constexpr char separator = '|';
 constexpr std::size_t fields_before_addresses = 7;
+/// Behind an address that comes last.
+constexpr char last = '-';
 /// Hosts of containers can have hundreds.
-constexpr std::size_t most_addresses = 16;
+constexpr std::size_t most_told = 16;
 
 std::string hexadecimal(std::uint64_t number) {
     char digits[16];
@@ -53,7 +55,8 @@ std::string HostCard::encode() const {
     for (const std::string &field : {version, hexadecimal(build), hexadecimal(identity), hexadecimal(socket),
                                      to_hexadecimal(public_key), addresses.host})
         text += separator + field;
-    for (const HostAddress &address : addresses.addresses) text += separator + text_of(address);
+    for (const HostAddress &address : addresses.addresses)
+        text += separator + text_of(address) + (address.comes_last ? std::string(1, last) : "");
     return text;
 }
 
@@ -74,8 +77,10 @@ HostCard HostCard::decode(const std::string &text) {
                   .public_key = *key,
                   .addresses = {.name = fields[6], .host = fields[6], .addresses = {}}};
     for (std::size_t field = fields_before_addresses; field < fields.size(); field++) {
-        const auto address = read_host_address(fields[field]);
+        const bool comes_last = fields[field].ends_with(last);
+        auto address = read_host_address(fields[field].substr(0, fields[field].size() - (comes_last ? 1 : 0)));
         if (!address) throw wrong();
+        address->comes_last = comes_last;
         card.addresses.addresses.push_back(*address);
     }
     return card;
@@ -102,7 +107,7 @@ HostCard own_card(std::uint32_t socket, const std::string &public_key, const std
     if (card.addresses.addresses.empty())
         throw Error("host " + host + " has no address of interface or network " + interface +
                     " (environment variable VOLLEY_INTERFACE)");
-    if (card.addresses.addresses.size() > most_addresses) card.addresses.addresses.resize(most_addresses);
+    if (card.addresses.addresses.size() > most_told) card.addresses.addresses.resize(most_told);
     return card;
 }
 

@@ -18,6 +18,7 @@ HostCard some_card() {
     card.public_key = std::string("\0\xff|, ", 5);
     card.addresses = {.name = "n1", .host = "n1", .addresses = {}};
     for (const char *text : {"10.0.0.1/24", "fd00::1/64"}) card.addresses.addresses.push_back(*read_host_address(text));
+    card.addresses.addresses.back().comes_last = true;
     return card;
 }
 
@@ -28,11 +29,13 @@ TEST(HostCard, IsReadAsItWasWritten) {
     EXPECT_EQ(read.public_key, card.public_key);
     ASSERT_EQ(read.addresses.addresses.size(), 2U);
     EXPECT_EQ(text_of(read.addresses.addresses[1]), "fd00::1/64");
+    EXPECT_FALSE(read.addresses.addresses[0].comes_last);
+    EXPECT_TRUE(read.addresses.addresses[1].comes_last);
 }
 
 TEST(HostCard, OtherTextsAreRefused) {
     const std::string text = some_card().encode();
-    for (const std::string &wrong : {std::string(), std::string("volley2") + text.substr(7), text.substr(0, 12),
+    for (const std::string &wrong : {std::string(), std::string("volley1") + text.substr(7), text.substr(0, 12),
                                      text + "|10.0.0.1", text + "|10.0.0.1/33", text + "|"})
         EXPECT_THROW(HostCard::decode(wrong), Error) << wrong;
 }

@@ -27,7 +27,7 @@ struct Greeting {
 constexpr std::uint32_t longest_list = 1 << 16;
 /// A guest says all at once.
 constexpr timeval longest_silence{.tv_sec = 1, .tv_usec = 0};
-constexpr std::size_t most_descriptors = 2;
+constexpr std::size_t most_descriptors = 1 + most_addresses;
 
 /// The control message that carries descriptors.
 union Control {
@@ -63,9 +63,10 @@ std::vector<HostFirst::Guest> HostFirst::receive_guests(std::size_t count) {
     return guests;
 }
 
-void HostFirst::hand(const Guest &guest, int arena, std::uint64_t address, const Descriptor &listener) {
-    const std::array<int, most_descriptors> descriptors = {arena, listener.get()};
-    const std::size_t bytes = (listener ? 2 : 1) * sizeof(int);
+void HostFirst::hand(const Guest &guest, int arena, std::uint64_t address, const std::vector<Descriptor> &listeners) {
+    std::vector<int> descriptors = {arena};
+    for (const Descriptor &listener : listeners) descriptors.push_back(listener.get());
+    const std::size_t bytes = descriptors.size() * sizeof(int);
     iovec part{.iov_base = &address, .iov_len = sizeof address};
     Control control = {};
     msghdr message = {};
@@ -105,10 +106,11 @@ Handed HostGuest::receive() {
     const cmsghdr *header = CMSG_FIRSTHDR(&message);
     if (got != static_cast<ssize_t>(part.iov_len) || !header || header->cmsg_type != SCM_RIGHTS)
         throw Gone("the first rank of this host has ended before it could share memory with this one");
-    std::array<int, most_descriptors> descriptors = {-1, -1};
-    std::memcpy(descriptors.data(), CMSG_DATA(header), header->cmsg_len - CMSG_LEN(0));
+    std::array<int, most_descriptors> descriptors;
+    const std::size_t bytes = header->cmsg_len - CMSG_LEN(0);
+    std::memcpy(descriptors.data(), CMSG_DATA(header), bytes);
     handed.arena = Descriptor(descriptors[0]);
-    handed.listener = Descriptor(descriptors[1]);
+    for (std::size_t each = 1; each < bytes / sizeof(int); each++) handed.listeners.emplace_back(descriptors[each]);
     return handed;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// How the ranks that a foreign launcher has started on a host come to share memory: the first of them waits for the
-/// others at a socket (boot/foreign/host_socket.h), and hands each of them the arena's file, and the socket where that
+/// others at a socket (boot/foreign/host_socket.h), and hands each of them the arena's file, and the sockets where that
 /// rank takes connections if there are several hosts. Everybody knows how many ranks come; if one ends before, the
 /// launcher ends the job.
 #pragma once
@@ -17,8 +17,8 @@ namespace volley {
 /// What a rank is given.
 struct Handed {
     Descriptor arena;
-    std::uint64_t address = 0; ///< where the arena is mapped
-    Descriptor listener;       ///< empty: all ranks are on one host
+    std::uint64_t address = 0;         ///< where the arena is mapped
+    std::vector<Descriptor> listeners; ///< empty: all ranks are on one host
 };
 
 /// The end of the first rank.
@@ -37,8 +37,8 @@ class HostFirst {
     }
     /// Waits until so many others have come. Throws Error.
     std::vector<Guest> receive_guests(std::size_t count);
-    /// `listener` may be empty. Throws Error.
-    static void hand(const Guest &guest, int arena, std::uint64_t address, const Descriptor &listener);
+    /// `listeners` may be empty. Throws Error.
+    static void hand(const Guest &guest, int arena, std::uint64_t address, const std::vector<Descriptor> &listeners);
 
   private:
     std::uint32_t number_ = 0;

@@ -20,7 +20,7 @@ ino_t file_of(const Descriptor &descriptor) {
     return facts.st_ino;
 }
 
-TEST(HostSharing, GuestsAreGivenTheArenaAndASocketEach) {
+TEST(HostSharing, GuestsAreGivenTheArenaAndTheirSockets) {
     HostFirst first;
     connect_on_host(first.number(), "it"); // a stranger, who says nothing, and goes
     HostGuest one(first.number(), 3, "0-1"), other(first.number(), 5, std::string(5000, '7'));
@@ -31,15 +31,19 @@ TEST(HostSharing, GuestsAreGivenTheArenaAndASocketEach) {
     EXPECT_EQ(guests[1].rank, 5);
     EXPECT_EQ(guests[1].processors, std::string(5000, '7'));
 
-    const Descriptor arena(memfd_create("arena", 0)), listener(memfd_create("listener", 0)), none;
-    HostFirst::hand(guests[0], arena.get(), 0x1234, listener);
-    HostFirst::hand(guests[1], arena.get(), 0x1234, none);
+    const Descriptor arena(memfd_create("arena", 0));
+    std::vector<Descriptor> listeners;
+    for (std::size_t each = 0; each < most_addresses; each++) listeners.emplace_back(memfd_create("listener", 0));
+    HostFirst::hand(guests[0], arena.get(), 0x1234, listeners);
+    HostFirst::hand(guests[1], arena.get(), 0x1234, {});
     const Handed to_one = one.receive(), to_other = other.receive();
     EXPECT_EQ(to_one.address, 0x1234U);
     EXPECT_EQ(file_of(to_one.arena), file_of(arena));
-    EXPECT_EQ(file_of(to_one.listener), file_of(listener));
+    ASSERT_EQ(to_one.listeners.size(), most_addresses);
+    for (std::size_t each = 0; each < most_addresses; each++)
+        EXPECT_EQ(file_of(to_one.listeners[each]), file_of(listeners[each]));
     EXPECT_EQ(file_of(to_other.arena), file_of(arena));
-    EXPECT_FALSE(to_other.listener);
+    EXPECT_TRUE(to_other.listeners.empty());
 }
 
 TEST(HostSharing, AGuestIsToldThatTheFirstRankHasGone) {

@@ -141,7 +141,7 @@ class First {
         if (spread_.is_on_several_hosts()) tell_where_all_are(*arena);
         share(*arena);
         JobPlace place{.arena = arena->head(), .rank = launcher_.rank(), .ranks = launcher_.ranks()};
-        if (!listeners_.empty()) place.listener = std::move(listeners_.front()); // the first rank is the first here
+        if (!listeners_.empty()) place.listeners = std::move(listeners_.front()); // the first rank is the first here
         return place;
     }
 
@@ -154,18 +154,23 @@ class First {
                 check_same_library(cards_.front(), card);
                 addresses.push_back(card.addresses);
             }
-            addresses_ = choose_addresses(addresses, "");
+            addresses_ = addresses_for_ranks(addresses, "");
         } catch (const Error &) {
             if (launcher_.rank() != 0) launcher_.fence();
             throw;
         }
     }
 
+    [[nodiscard]] const std::vector<HostAddress> &addresses_here() const {
+        return addresses_[static_cast<std::size_t>(node_)];
+    }
+
     void publish_ports() {
         std::vector<std::uint16_t> ports;
+        std::vector<NetworkAddress> own;
+        for (const HostAddress &address : addresses_here()) own.push_back(address.address);
         for (std::size_t rank = 0; rank < here_.size(); rank++)
-            listeners_.push_back(listen_at(addresses_[static_cast<std::size_t>(node_)], read_settings().port_range,
-                                           ports.emplace_back()));
+            listeners_.push_back(listen_at(own, read_settings().port_range, ports.emplace_back()));
         launcher_.publish(ports_key, ports_text(ports));
     }
 
@@ -200,7 +205,7 @@ class First {
         for (std::size_t node = 0; node < cards_.size(); node++) {
             NodeRecord &record = arena.node(static_cast<int>(node));
             cards_[node].addresses.name.copy(record.host, host_name_bytes - 1);
-            record.address = addresses_[node];
+            std::ranges::copy(in_order_of_trial(addresses_here(), addresses_[node]), record.addresses);
             const std::vector<int> ranks = spread_.ranks_on(static_cast<std::int32_t>(node));
             const auto ports = read_ports(launcher_.read(ports_key, spread_.firsts[node]), ranks.size());
             for (std::size_t place = 0; place < ranks.size(); place++)
@@ -221,14 +226,14 @@ class First {
     void share(const Arena &arena) {
         const std::vector<HostFirst::Guest> guests = guests_.receive_guests(here_.size() - 1);
         count_processors(*arena.head(), guests);
-        const Descriptor none;
+        const std::vector<Descriptor> none;
         for (const HostFirst::Guest &guest : guests) {
             const auto place = std::ranges::find(here_, guest.rank) - here_.begin();
             if (place == static_cast<std::ptrdiff_t>(here_.size()))
                 throw Error("a rank of another host came to this one");
             const auto number = static_cast<std::size_t>(place);
             HostFirst::hand(guest, arena.descriptor(), arena.address(), listeners_.empty() ? none : listeners_[number]);
-            if (!listeners_.empty()) listeners_[number].reset();
+            if (!listeners_.empty()) listeners_[number].clear();
         }
     }
 
@@ -236,11 +241,11 @@ class First {
     HostFirst guests_;
     Spread spread_;
     std::int32_t node_ = 0;
-    std::vector<int> here_;                 ///< the ranks of this host
-    std::optional<SealKey> key_;            ///< if there are several hosts, as what follows
-    std::vector<HostCard> cards_;           ///< by node
-    std::vector<NetworkAddress> addresses_; ///< by node
-    std::vector<Descriptor> listeners_;     ///< of the ranks of this host
+    std::vector<int> here_;                           ///< the ranks of this host
+    std::optional<SealKey> key_;                      ///< if there are several hosts, as what follows
+    std::vector<HostCard> cards_;                     ///< by node
+    std::vector<std::vector<HostAddress>> addresses_; ///< by node
+    std::vector<std::vector<Descriptor>> listeners_;  ///< of the ranks of this host
     std::string secret_;
 };
 
@@ -258,7 +263,7 @@ JobPlace join_first(ForeignLauncher &launcher, int first, const HostCard &card, 
     Handed handed = guest.receive();
     JobPlace place{
         .arena = map_as_others(handed.arena.get(), handed.address), .rank = launcher.rank(), .ranks = launcher.ranks()};
-    place.listener = std::move(handed.listener);
+    place.listeners = std::move(handed.listeners);
     return place;
 }
 

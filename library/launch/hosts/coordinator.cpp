@@ -208,8 +208,7 @@ void Coordinator::take_hello(Node &node, const Frame &frame) {
 void Coordinator::send_jobs() {
     std::vector<HostAddresses> hosts;
     for (const Node &node : nodes_) hosts.push_back({node.host, node.hello->host, node.hello->addresses});
-    std::vector<NetworkAddress> addresses(nodes_.size());
-    if (nodes_.size() > 1) addresses = choose_addresses(hosts, line_.interface);
+    if (nodes_.size() > 1) addresses_ = addresses_for_ranks(hosts, line_.interface);
     JobMessage job{};
     const int universe_size =
         line_.universe_size > 0 ? line_.universe_size : slots_of(line_.hosts, line_.ranks_per_host);
@@ -222,13 +221,14 @@ void Coordinator::send_jobs() {
     job.node_of = node_of_;
     job.hosts = hosts_;
     for (const Application &application : line_.applications) job.ranks.push_back(application.ranks);
-    addresses_ = std::move(addresses);
     listen_for_questions(job);
     open_for_tools(job);
     job.person = output_.is_terminal() || isatty(STDIN_FILENO) == 1;
     for (std::size_t number = 0; number < nodes_.size(); number++) {
         job.node = static_cast<std::int32_t>(number);
-        job.address = addresses_[number];
+        job.addresses.clear();
+        for (std::size_t at = 0; nodes_.size() > 1 && at < addresses_[number].size(); at++)
+            job.addresses.push_back(addresses_[number][at].address);
         job.beats = nodes_[number].remote;
         if (line_.preload && nodes_[number].remote) {
             nodes_[number].preload.emplace(files_to_preload(line_));
@@ -251,7 +251,7 @@ void Coordinator::send_start() {
         }
     }
     for (std::size_t node = 0; listener_ && node < nodes_.size(); node++)
-        nodes_[node].silence.ask_at(addresses_[node], nodes_[node].ports->ports);
+        nodes_[node].silence.ask_at(addresses_[node].front().address, nodes_[node].ports->ports);
     send_all(FrameKind::start, 0, start.encode());
     started_ = true;
 }
@@ -319,7 +319,7 @@ void Coordinator::preload(Node &node) {
 void Coordinator::listen_for_questions(JobMessage &job) {
     for (std::size_t node = 0; node < nodes_.size(); node++) {
         if (!nodes_[node].remote || nodes_.size() == 1) continue;
-        const auto own = own_address_beside(addresses_[node]);
+        const auto own = own_address_beside(addresses_[node].front().address);
         if (!own) continue;
         listener_ = listen_at(*own, read_settings().port_range, job.port);
         job.asked_at = *own;

@@ -100,8 +100,8 @@ class Coordinator {
     DescriptorSink output_, error_;
     StandardInput input_;
     std::vector<Node> nodes_;
-    std::vector<NetworkAddress> addresses_; ///< by node, once chosen
-    Descriptor listener_;                   ///< for questions of node daemons (silence.h); perhaps none
+    std::vector<std::vector<HostAddress>> addresses_; ///< of ranks, by node; empty if there is one
+    Descriptor listener_;                             ///< for questions of node daemons (silence.h); perhaps none
     std::vector<pollfd> watched_;
     bool jobs_sent_ = false;
     bool started_ = false; ///< the ranks may run

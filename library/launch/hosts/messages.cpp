@@ -6,7 +6,7 @@
 namespace volley {
 
 auto fields(MaybeConst<HostAddress> auto &address) {
-    return std::tie(address.interface, address.address, address.prefix);
+    return std::tie(address.interface, address.address, address.prefix, address.comes_last);
 }
 
 namespace launch {
@@ -25,13 +25,13 @@ HelloMessage HelloMessage::decode(const std::string &text) {
 }
 
 std::string JobMessage::encode() const {
-    return encoded(arguments, environment, directory, job, secret, node_of, hosts, node, address, person, beats, ranks,
-                   asked_at, port);
+    return encoded(arguments, environment, directory, job, secret, node_of, hosts, node, addresses, person, beats,
+                   ranks, asked_at, port);
 }
 JobMessage JobMessage::decode(const std::string &text) {
     JobMessage message{};
     decode_into(text, message.arguments, message.environment, message.directory, message.job, message.secret,
-                message.node_of, message.hosts, message.node, message.address, message.person, message.beats,
+                message.node_of, message.hosts, message.node, message.addresses, message.person, message.beats,
                 message.ranks, message.asked_at, message.port);
     return message;
 }

@@ -17,7 +17,7 @@
 namespace volley::launch {
 
 /// What a node daemon says before its first frame. The number is that of this protocol.
-inline constexpr const char *greeting = "\nVolley node daemon 1\n";
+inline constexpr const char *greeting = "\nVolley node daemon 2\n";
 
 /// What a node daemon is and where it runs.
 struct HelloMessage {
@@ -38,15 +38,15 @@ struct JobMessage {
     std::string directory;
     std::string job;
     std::string secret;
-    std::vector<std::int32_t> node_of; ///< by rank
-    std::vector<std::string> hosts;    ///< by node, as the user has named them
-    std::int32_t node;                 ///< of the daemon
-    NetworkAddress address;            ///< where its ranks shall take connections
-    std::int32_t person;               ///< not 0: somebody may be reading what ranks write
-    std::int32_t beats;                ///< not 0: both ends say now and then that they are there
-    std::vector<std::int32_t> ranks;   ///< of each program
-    NetworkAddress asked_at;           ///< where mpiexec listens for who has not heard of it (silence.h)
-    std::uint16_t port;                ///< and at which port; 0: nowhere
+    std::vector<std::int32_t> node_of;     ///< by rank
+    std::vector<std::string> hosts;        ///< by node, as the user has named them
+    std::int32_t node;                     ///< of the daemon
+    std::vector<NetworkAddress> addresses; ///< where its ranks shall take connections
+    std::int32_t person;                   ///< not 0: somebody may be reading what ranks write
+    std::int32_t beats;                    ///< not 0: both ends say now and then that they are there
+    std::vector<std::int32_t> ranks;       ///< of each program
+    NetworkAddress asked_at;               ///< where mpiexec listens for who has not heard of it (silence.h)
+    std::uint16_t port;                    ///< and at which port; 0: nowhere
 
     [[nodiscard]] std::string encode() const;
     static JobMessage decode(const std::string &text);
@@ -73,9 +73,9 @@ struct PortsMessage {
 };
 
 struct StartMessage {
-    std::vector<NetworkAddress> addresses; ///< by node
-    std::vector<std::uint32_t> ports;      ///< by rank
-    std::vector<std::uint32_t> relays;     ///< by node
+    std::vector<std::vector<HostAddress>> addresses; ///< by node; empty if there is one
+    std::vector<std::uint32_t> ports;                ///< by rank
+    std::vector<std::uint32_t> relays;               ///< by node
 
     [[nodiscard]] std::string encode() const;
     static StartMessage decode(const std::string &text);

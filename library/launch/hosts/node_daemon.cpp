@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "boot/addresses.h"
@@ -66,7 +67,7 @@ class NodeDaemon {
         Output output(plan.here, plan.ranks(), line.label, channel_, job.person != 0);
         const Signals signals;
         std::optional<RelayProcess> relay;
-        if (relay_listener_) relay.emplace(arena, std::move(relay_listener_));
+        if (!relay_listeners_.empty()) relay.emplace(arena, std::move(relay_listeners_));
         NodeConnection connection{.channel = &channel_,
                                   .beats = job.beats != 0,
                                   .relay = relay ? &*relay : nullptr,
@@ -90,31 +91,36 @@ class NodeDaemon {
         PortsMessage message;
         const Settings settings = read_settings();
         if (job.hosts.size() > 1) {
-            numbers_.assign(static_cast<std::size_t>(plan.ranks()), -1);
+            numbers_.resize(static_cast<std::size_t>(plan.ranks()));
             for (const int rank : plan.here) {
                 std::uint16_t port = 0;
-                listeners_.push_back(listen_at(job.address, settings.port_range, port));
-                numbers_[static_cast<std::size_t>(rank)] = listeners_.back().get();
+                for (Descriptor &listener : listen_at(job.addresses, settings.port_range, port)) {
+                    numbers_[static_cast<std::size_t>(rank)].add(listener.get());
+                    listeners_.push_back(std::move(listener));
+                }
                 message.ports.push_back(port);
             }
-            // Ranks find their socket under a number that is the same in all of them, and taken until then.
-            reserved_ = Descriptor(open("/dev/null", O_RDWR));
-            plan.listener_number = reserved_.get();
+            // Ranks find their sockets under numbers that are the same in all of them, and taken until then.
+            for (std::size_t address = 0; address < job.addresses.size(); address++)
+                plan.listeners.add(reserved_.emplace_back(open("/dev/null", O_RDWR)).get());
         }
         if (settings.carrier() == Transport::daemon) {
             std::uint16_t port = 0;
-            const NetworkAddress &own = job.address.family != 0 ? job.address : loopback_address();
-            relay_listener_ = listen_at(own, settings.port_range, port);
+            const auto own = job.addresses.empty() ? std::vector{loopback_address()} : job.addresses;
+            relay_listeners_ = listen_at(own, settings.port_range, port);
             message.relay = port;
         }
         channel_.send(FrameKind::ports, 0, message.encode());
     }
 
     static void publish(Arena &arena, const Plan &plan, const StartMessage &start) {
+        const auto own = static_cast<std::size_t>(std::max(arena.head()->node, 0));
         for (std::size_t node = 0; node < plan.hosts.size(); node++) {
             NodeRecord &record = arena.node(static_cast<int>(node));
             plan.hosts[node].copy(record.host, host_name_bytes - 1);
-            record.address = start.addresses.at(node);
+            if (plan.hosts.size() > 1)
+                std::ranges::copy(in_order_of_trial(start.addresses.at(own), start.addresses.at(node)),
+                                  record.addresses);
             record.relay_port = start.relays.at(node);
         }
         for (std::size_t rank = 0; rank < start.ports.size(); rank++)
@@ -123,9 +129,8 @@ class NodeDaemon {
 
     Channel &channel_;
     PreloadReceiver preloaded_;
-    std::vector<Descriptor> listeners_;
-    std::vector<int> numbers_;
-    Descriptor reserved_, relay_listener_;
+    std::vector<Descriptor> listeners_, relay_listeners_, reserved_;
+    std::vector<Listeners> numbers_; ///< of listeners_, by rank
 };
 
 } // namespace

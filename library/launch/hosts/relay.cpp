@@ -12,7 +12,6 @@
 #include <cstring>
 
 #include "boot/error.h"
-#include "boot/foreign/host_socket.h"
 #include "boot/sockets.h"
 
 namespace volley::launch {
@@ -22,8 +21,6 @@ namespace {
 constexpr std::chrono::seconds longest_silence_of_stranger{5};
 constexpr std::size_t most_silent = 64;
 constexpr int most_notes = 8;
-/// A rank closes the connections of strangers if there are too many: those made anew may be taken.
-constexpr int most_attempts = 16;
 /// So that those who connect do not keep the relay from its messages.
 constexpr int most_accepted = 16;
 
@@ -51,13 +48,15 @@ void say_to_launcher(const Descriptor &launcher, RelayWord word, const std::stri
     send(launcher.get(), line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-Relay::Relay(const Arena &arena, Descriptor listener, Descriptor local, const Descriptor &orders)
-    : arena_(arena), listener_(std::move(listener)), local_(std::move(local)), orders_(orders),
+Relay::Relay(const Arena &arena, std::vector<Descriptor> listeners, Descriptor local, const Descriptor &orders)
+    : arena_(arena), listeners_(std::move(listeners)), local_(std::move(local)), orders_(orders),
       ready_(epoll_create1(EPOLL_CLOEXEC)), scratch_(scratch_bytes) {
     std::ranges::copy(arena.head()->secret, secret_.begin());
     End unwatched;
-    watch(listener_.get(), unwatched, EPOLLIN, key_of(Ready::listener, 0));
-    unwatched = {};
+    for (std::uint32_t number = 0; number < listeners_.size(); number++) {
+        watch(listeners_[number].get(), unwatched, EPOLLIN, key_of(Ready::listener, number));
+        unwatched = {};
+    }
     watch(local_.get(), unwatched, EPOLLIN, key_of(Ready::local, 0));
     unwatched = {};
     watch(orders_.get(), unwatched, EPOLLIN, key_of(Ready::orders, 0));
@@ -83,7 +82,7 @@ std::uint64_t Relay::key_of(Ready kind, std::uint32_t number) {
 void Relay::take(std::uint64_t key, std::uint32_t events) {
     const auto kind = static_cast<Ready>(key >> 32);
     const auto number = static_cast<std::uint32_t>(key);
-    if (kind == Ready::listener) return accept(listener_);
+    if (kind == Ready::listener) return accept(listeners_[number]);
     if (kind == Ready::local) return accept(local_);
     if (kind == Ready::stranger) return hear(number);
     if (kind == Ready::orders) {
@@ -147,16 +146,20 @@ void Relay::hear(std::uint32_t number) {
     const auto found = strangers_.find(number);
     if (found == strangers_.end()) return;
     ResponderSocket &socket = found->second.socket;
-    const auto find_secret = [this](const Introduction &introduction) { return secret_for(introduction); };
+    bool is_lost = false;
+    const auto find_secret = [&](const Introduction &introduction) {
+        is_lost = has_lost_its_way(introduction);
+        return secret_for(introduction);
+    };
     const HandshakeState state = socket.advance(find_secret);
     if (state == HandshakeState::going_on) return;
-    if (state == HandshakeState::refused)
+    if (state == HandshakeState::refused && !is_lost)
         note("a connection for messages from " + peer_of(socket.descriptor()) +
              " was closed: it does not know the secret of this job");
     if (state == HandshakeState::proven) {
         epoll_ctl(ready_.get(), EPOLL_CTL_DEL, socket.descriptor(), nullptr);
         Connection made{.ends = socket.ends(), .hop = next_hop(socket.ends().to_rank), .near = {socket.take()}};
-        if (connect(made)) watch(connections_.emplace(number, std::move(made)).first->second, number);
+        if (connect(made, number)) watch(connections_.emplace(number, std::move(made)).first->second, number);
     }
     strangers_.erase(found);
 }
@@ -164,6 +167,13 @@ void Relay::hear(std::uint32_t number) {
 std::optional<Secret> Relay::secret_for(const Introduction &introduction) const {
     if (!is_wanted(introduction.ends) || !are_equal(introduction.secret, name_of(secret_))) return std::nullopt;
     return secret_;
+}
+
+/// Another relay has tried an address that both hosts have, and goes on to the next.
+bool Relay::has_lost_its_way(const Introduction &introduction) const {
+    const std::uint64_t job = job_number(*arena_.head());
+    return introduction.ends.to_job == job && !is_wanted(introduction.ends) &&
+           are_equal(introduction.secret, name_of(secret_));
 }
 
 /// One of the two is here. If neither were, relays could hand a message round for ever.
@@ -181,55 +191,61 @@ bool Relay::is_here(int rank) const {
 Relay::Hop Relay::next_hop(int rank) const {
     const RankRecord &record = arena_.record(rank);
     const NodeRecord &node = arena_.node(record.node);
-    const bool is_relay = !is_here(rank);
-    return {.address = node.address.family != 0 ? node.address : loopback_address(),
-            .port = static_cast<std::uint16_t>(is_relay ? node.relay_port.load() : record.tcp_port.load()),
-            .is_relay = is_relay,
-            .node = record.node,
-            .socket = is_relay ? 0 : record.relay_socket.load()};
+    if (is_here(rank)) {
+        Place place = places_at(node, static_cast<std::uint16_t>(record.tcp_port)).front();
+        place.host_socket = record.relay_socket;
+        return {.places = {place}, .is_relay = false, .node = record.node};
+    }
+    Hop hop{
+        .places = places_at(node, static_cast<std::uint16_t>(node.relay_port)), .is_relay = true, .node = record.node};
+    // This relay would take a connection to itself for one of a rank. Such places are tried last, so the order stays.
+    std::erase_if(hop.places, [this](const Place &place) { return is_own(place); });
+    return hop;
+}
+
+bool Relay::is_own(const Place &place) const {
+    if (arena_.head()->node < 0) return false;
+    const NodeRecord &own = arena_.node(arena_.head()->node);
+    return place.port == own.relay_port && std::ranges::any_of(own.addresses, [&](const NetworkAddress &address) {
+               return std::memcmp(&address, &place.address, sizeof address) == 0;
+           });
 }
 
 /// False if there is nothing more to be done for the connection; the same of what follows.
-bool Relay::connect(Connection &connection) {
-    connection.far = {};
-    Descriptor socket;
-    if (connection.hop.socket != 0) socket = try_to_connect_on_host(connection.hop.socket);
-    if (!socket) socket = connect_to(connection.hop.address, connection.hop.port);
-    if (!socket) return failed(connection.hop, std::strerror(errno));
-    connection.handshake = std::make_unique<InitiatorSocket>(std::move(socket), secret_, connection.ends);
+bool Relay::connect(Connection &connection, std::uint32_t number) {
+    const auto watch = [this, number](int socket, std::uint32_t before, std::uint32_t events) {
+        epoll_event wanted{.events = events, .data = {.u64 = key_of(Ready::far, number)}};
+        const int how = before == 0 ? EPOLL_CTL_ADD : events == 0 ? EPOLL_CTL_DEL : EPOLL_CTL_MOD;
+        return epoll_ctl(ready_.get(), how, socket, &wanted) == 0;
+    };
+    std::atomic<std::uint32_t> &preferred = arena_.node(connection.hop.node).preferred_address;
+    connection.attempts = std::make_unique<ConnectionAttempts>(
+        connection.hop.places, connection.hop.is_relay ? &preferred : nullptr, secret_, connection.ends, watch);
     return shake_hands(connection);
 }
 
-bool Relay::shake_hands(Connection &connection) {
-    const HandshakeState state = connection.handshake->advance();
-    const int reason = errno;
+bool Relay::shake_hands(Connection &connection) const {
+    const HandshakeState state = connection.attempts->advance();
     if (state == HandshakeState::going_on) return true;
-    if (state == HandshakeState::closed) return try_again(connection, reason);
-    if (state == HandshakeState::refused) return failed(connection.hop, "it does not know the secret of this job");
-    connection.far.socket = std::exchange(connection.handshake, nullptr)->take();
+    const auto attempts = std::exchange(connection.attempts, nullptr);
+    if (state != HandshakeState::proven) return failed(connection.hop, attempts->problem());
+    connection.far = {attempts->take()};
     connection.forth.write(connection.far.socket.get());
     return true;
-}
-
-bool Relay::try_again(Connection &connection, int reason) {
-    connection.handshake.reset();
-    const bool was_closed = reason == 0 || reason == ECONNRESET || reason == EPIPE;
-    if (was_closed && ++connection.attempts < most_attempts && !is_finishing_) return connect(connection);
-    return failed(connection.hop, was_closed ? "it was closed" : std::strerror(reason));
 }
 
 /// A rank that does not take the connection has ended, which the launcher notices.
 bool Relay::failed(const Hop &hop, const std::string &reason) const {
     if (!hop.is_relay || is_finishing_) return false;
-    throw Error("messages cannot get to the node daemon of host " + std::string(arena_.node(hop.node).host) + " at " +
-                text_of(hop.address) + " port " + std::to_string(hop.port) + ": " + reason +
+    throw Error("messages cannot get to the node daemon of host " + std::string(arena_.node(hop.node).host) + ": " +
+                reason +
                 " (a firewall, or a network that leads nowhere? let hosts of the job connect to all ports, or name "
                 "another network with --interface)");
 }
 
 bool Relay::serve(Connection &connection, Ready side, std::uint32_t events) {
     Connection &one = connection;
-    if (side == Ready::far && one.handshake) return shake_hands(one);
+    if (side == Ready::far && one.attempts) return shake_hands(one);
     const int near = one.near.socket.get(), far = one.far.socket.get();
     const bool is_near = side == Ready::near;
     Flow &in = is_near ? one.forth : one.back, &out = is_near ? one.back : one.forth;
@@ -245,11 +261,8 @@ void Relay::watch(Connection &connection, std::uint32_t number) {
         return (in.wants_to_read() ? EPOLLIN : 0U) | (out.wants_to_write() ? EPOLLOUT : 0U);
     };
     Connection &one = connection;
-    const bool is_connected = !one.handshake;
     watch(one.near.socket.get(), one.near, events(one.forth, one.back), key_of(Ready::near, number));
-    const std::uint32_t of_handshake = is_connected || !one.handshake->is_connecting() ? EPOLLIN : EPOLLIN | EPOLLOUT;
-    watch(is_connected ? one.far.socket.get() : one.handshake->descriptor(), one.far,
-          is_connected ? events(one.back, one.forth) : of_handshake, key_of(Ready::far, number));
+    if (!one.attempts) watch(one.far.socket.get(), one.far, events(one.back, one.forth), key_of(Ready::far, number));
 }
 
 void Relay::watch(int socket, End &end, std::uint32_t events, std::uint64_t key) const {
@@ -272,7 +285,7 @@ bool Relay::is_finished(Connection &connection) {
     Connection &one = connection;
     const bool goes_forth = one.hop.is_relay;
     if (!goes_forth && is_here(one.ends.from_rank)) return true;
-    if (one.handshake) return !goes_forth;
+    if (one.attempts) return !goes_forth;
     Flow &sent = goes_forth ? one.forth : one.back, &unwanted = goes_forth ? one.back : one.forth;
     const int here = (goes_forth ? one.near : one.far).socket.get();
     const int elsewhere = (goes_forth ? one.far : one.near).socket.get();

@@ -29,7 +29,7 @@
 
 #include "boot/arena.h"
 #include "boot/descriptor.h"
-#include "boot/proof/handshake_socket.h"
+#include "boot/proof/connection_attempts.h"
 #include "launch/clock.h"
 #include "launch/hosts/flow.h"
 
@@ -41,9 +41,9 @@ void say_to_launcher(const Descriptor &launcher, RelayWord word, const std::stri
 
 class Relay {
   public:
-    /// Takes connections at `listener` and, of ranks of this host, at `local`. The other end of `orders` is the
+    /// Takes connections at `listeners` and, of ranks of this host, at `local`. The other end of `orders` is the
     /// launcher's (relay_process.h). Throws Error.
-    Relay(const Arena &arena, Descriptor listener, Descriptor local, const Descriptor &orders);
+    Relay(const Arena &arena, std::vector<Descriptor> listeners, Descriptor local, const Descriptor &orders);
 
     /// Until the launcher says that all ranks of this host have ended, and what they have sent has been received by the
     /// kernels of other hosts. Throws Error if messages cannot be carried.
@@ -62,18 +62,15 @@ class Relay {
     };
     /// Where a message for a rank goes next.
     struct Hop {
-        NetworkAddress address;
-        std::uint16_t port;
+        std::vector<Place> places;
         bool is_relay;
         std::int32_t node;
-        std::uint32_t socket; ///< of a rank, where it is quicker to reach; 0: nowhere
     };
     struct Connection {
         HandshakeEnds ends;
         Hop hop;
         End near, far = {}; ///< towards the sender of messages, and towards their receiver
-        std::unique_ptr<InitiatorSocket> handshake = nullptr; ///< with the far end, while it is under way
-        int attempts = 0;
+        std::unique_ptr<ConnectionAttempts> attempts = nullptr; ///< to reach the far end, while they are under way
         Flow forth = {}, back = {};
     };
     enum class Ready : std::uint32_t { listener, local, orders, stranger, near, far };
@@ -92,9 +89,10 @@ class Relay {
     [[nodiscard]] bool is_wanted(const HandshakeEnds &ends) const;
     [[nodiscard]] bool is_here(int rank) const;
     [[nodiscard]] Hop next_hop(int rank) const;
-    [[nodiscard]] bool connect(Connection &connection);
-    [[nodiscard]] bool shake_hands(Connection &connection);
-    [[nodiscard]] bool try_again(Connection &connection, int reason);
+    [[nodiscard]] bool is_own(const Place &place) const;
+    [[nodiscard]] bool has_lost_its_way(const Introduction &introduction) const;
+    [[nodiscard]] bool connect(Connection &connection, std::uint32_t number);
+    [[nodiscard]] bool shake_hands(Connection &connection) const;
     [[nodiscard]] bool failed(const Hop &hop, const std::string &reason) const;
     [[nodiscard]] bool serve(Connection &connection, Ready side, std::uint32_t events);
     void watch(Connection &connection, std::uint32_t number);
@@ -104,7 +102,8 @@ class Relay {
     void note(const std::string &text);
 
     const Arena &arena_;
-    Descriptor listener_, local_;
+    std::vector<Descriptor> listeners_;
+    Descriptor local_;
     const Descriptor &orders_;
     Descriptor ready_;
     Secret secret_;

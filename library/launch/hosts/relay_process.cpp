@@ -35,14 +35,16 @@ void close_all_but(const std::vector<int> &kept) {
     for (const int descriptor : closed) close(descriptor);
 }
 
-[[noreturn]] void be_relay(const Arena &arena, Descriptor listener, Descriptor local, const Descriptor &orders,
-                           pid_t launcher) {
+[[noreturn]] void be_relay(const Arena &arena, std::vector<Descriptor> listeners, Descriptor local,
+                           const Descriptor &orders, pid_t launcher) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != launcher) _exit(static_cast<int>(ExitStatus::failure)); // it had ended before
     prctl(PR_SET_NAME, "volley-relay");
-    close_all_but({listener.get(), local.get(), orders.get()});
+    std::vector<int> kept = {local.get(), orders.get()};
+    for (const Descriptor &listener : listeners) kept.push_back(listener.get());
+    close_all_but(kept);
     try {
-        Relay(arena, std::move(listener), std::move(local), orders).run();
+        Relay(arena, std::move(listeners), std::move(local), orders).run();
         _exit(static_cast<int>(ExitStatus::success));
     } catch (const std::exception &error) {
         say_to_launcher(orders, RelayWord::reason, error.what());
@@ -52,7 +54,7 @@ void close_all_but(const std::vector<int> &kept) {
 
 } // namespace
 
-RelayProcess::RelayProcess(const Arena &arena, Descriptor listener) {
+RelayProcess::RelayProcess(const Arena &arena, std::vector<Descriptor> listeners) {
     require_proofs();
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
@@ -69,7 +71,7 @@ RelayProcess::RelayProcess(const Arena &arena, Descriptor listener) {
     if (process_ < 0)
         throw system_error("cannot start the process that carries messages (is the limit of processes, ulimit -u, "
                            "too low?)");
-    if (process_ == 0) be_relay(arena, std::move(listener), std::move(local), its_end, launcher);
+    if (process_ == 0) be_relay(arena, std::move(listeners), std::move(local), its_end, launcher);
 }
 
 RelayProcess::~RelayProcess() {

@@ -16,9 +16,9 @@ namespace volley::launch {
 
 class RelayProcess {
   public:
-    /// Starts it. It takes connections at `listener`, finds in the arena where ranks and other relays do, and ends with
-    /// this process at the latest. Precondition: signals that must not end it are blocked. Throws Error.
-    RelayProcess(const Arena &arena, Descriptor listener);
+    /// Starts it. It takes connections at `listeners`, finds in the arena where ranks and other relays do, and ends
+    /// with this process at the latest. Precondition: signals that must not end it are blocked. Throws Error.
+    RelayProcess(const Arena &arena, std::vector<Descriptor> listeners);
     RelayProcess(const RelayProcess &) = delete;
     RelayProcess &operator=(const RelayProcess &) = delete;
     ~RelayProcess();

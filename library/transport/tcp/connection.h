@@ -13,7 +13,7 @@
 #pragma once
 
 #include "boot/descriptor.h"
-#include "boot/proof/handshake_socket.h"
+#include "boot/proof/connection_attempts.h"
 #include "transport/fabric/fabric.h"
 #include "transport/message.h"
 #include "transport/node.h"
@@ -195,7 +195,7 @@ class Outgoing final : public Connection {
     Outgoing(ProcessIndex receiver, std::uint64_t key);
     /// Connects if the receiver already accepts connections. False if it does not.
     bool connect();
-    /// Goes on with the handshake if that is under way; otherwise as Connection::serve().
+    /// Goes on with connecting if that is under way; otherwise as Connection::serve().
     bool serve();
 
     /// Sends the message at once, or announces it.
@@ -236,11 +236,9 @@ class Outgoing final : public Connection {
     Backlog backlog() const override;
     bool is_needed() const override;
     std::pair<ProcessIndex, ProcessIndex> ends() const override;
-    void introduce(Descriptor socket);
     bool shake_hands();
     bool hand_over();
-    void begin(Descriptor socket);
-    void try_again(int reason);
+    bool begin(Descriptor socket);
     bool pulled(const wire::FrameHeader &header);
     bool write(const Stream &stream);
     class FabricPiece;
@@ -250,11 +248,11 @@ class Outgoing final : public Connection {
     void send_eagerly(Send &send, std::uint64_t bytes);
     void take_over_payload();
 
-    std::unique_ptr<InitiatorSocket> handshake_; ///< while it is under way
-    std::unique_ptr<Handover> handover_;         ///< the same
-    int attempts_ = 0;                           ///< to connect
-    const bool is_relayed_;                      ///< the other end of the socket is the relay of this host
-    bool has_started_ = false;                   ///< a message, so that it matters if the receiver is gone
+    std::unique_ptr<ConnectionAttempts> attempts_; ///< while they are under way
+    std::unique_ptr<Handover> handover_;           ///< the same
+    int handovers_ = 0;                            ///< that have begun
+    const bool is_relayed_;                        ///< the other end of the socket is the relay of this host
+    bool has_started_ = false;                     ///< a message, so that it matters if the receiver is gone
     std::uint64_t last_id_ = 0;
     std::uint64_t welcome_ = 0;    ///< the receiver has said that eager messages may have so many bytes
     Send *in_place_ = nullptr;     ///< an eager message that is being written from where it lies

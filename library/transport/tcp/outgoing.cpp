@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The sender's end of a connection.
-#include "boot/foreign/host_socket.h"
-#include "boot/sockets.h"
 #include "transport/message.h"
 #include "transport/node.h"
 #include "transport/tcp/connection.h"
@@ -16,11 +14,10 @@
 namespace volley {
 namespace {
 
+/// Of a connection whose other end closes it before memory has been handed over.
+constexpr int most_handovers = 16;
 /// Data that does not lie in one block is packed so many bytes at a time.
 constexpr Count packed_at_once = 256 << 10;
-
-/// An attempt fails for a reason that passes, or the receiver is gone, which the next one finds out.
-constexpr int most_attempts = 16;
 
 std::uint64_t eager_limit() {
     return std::min<std::uint64_t>(node.settings.eager_limit.value_or(wire::usual_eager), wire::usual_eager);
@@ -54,36 +51,32 @@ bool is_reached_by_relay(ProcessIndex receiver) {
     return !processes.is_of_other_job(receiver) && node_records(node.arena)[node.number()].relay_port != 0;
 }
 
-/// Where a process of another job on this host takes connections; 0: nowhere.
-std::uint32_t socket_on_host(ProcessIndex receiver) {
-    return processes.is_of_other_job(receiver) ? processes.contact(receiver).host_socket : 0;
+/// Where to connect for messages to a process: where it takes connections, or the relay of this host does. Nowhere, if
+/// it takes none yet.
+std::vector<Place> places_of(ProcessIndex receiver) {
+    if (processes.is_of_other_job(receiver))
+        return {{processes.contact(receiver).address, processes.contact(receiver).port,
+                 processes.contact(receiver).host_socket}};
+    const std::uint32_t port = rank_records(node.arena)[receiver].tcp_port.load(std::memory_order_acquire);
+    if (port == 0) return {};
+    const NodeRecord &own = node_records(node.arena)[node.number()];
+    if (is_reached_by_relay(receiver))
+        return {{address_of(node.number()), static_cast<std::uint16_t>(own.relay_port), own.relay_socket}};
+    return places_at(node_records(node.arena)[processes[receiver].node], static_cast<std::uint16_t>(port));
 }
 
-struct Place {
-    NetworkAddress address;
-    std::uint32_t port; ///< 0: none yet
-};
-
-/// Where to connect for messages to a process: where it takes connections, or the relay of this host does.
-Place place_of(ProcessIndex receiver) {
-    if (processes.is_of_other_job(receiver))
-        return {processes.contact(receiver).address, processes.contact(receiver).port};
-    const std::uint32_t port = rank_records(node.arena)[receiver].tcp_port.load(std::memory_order_acquire);
-    if (port != 0 && is_reached_by_relay(receiver))
-        return {address_of(node.number()), node_records(node.arena)[node.number()].relay_port};
-    return {address_of(processes[receiver].node), port};
+/// Where it is kept which of those places has led there before. All ranks of this host do so together.
+std::atomic<std::uint32_t> *preferred_of(ProcessIndex receiver) {
+    if (processes.is_of_other_job(receiver) || is_reached_by_relay(receiver)) return nullptr;
+    return &node_records(node.arena)[processes[receiver].node].preferred_address;
 }
 
 /// Why there is no connection, for people.
-std::string cannot_connect(ProcessIndex receiver, int reason) {
-    const Place place = place_of(receiver);
-    std::string text = "cannot connect to " + text_of(place.address) + " port " + std::to_string(place.port) + ": " +
-                       std::strerror(reason);
-    if (reason == ETIMEDOUT || reason == EHOSTUNREACH || reason == ENETUNREACH)
-        text +=
-            " (a firewall, or a network that leads nowhere: let ranks connect to all ports, or name another network, "
-            "with mpiexec --interface or VOLLEY_INTERFACE)";
-    return text;
+std::string cannot_connect(const ConnectionAttempts &attempts) {
+    constexpr const char *remedy =
+        " (a firewall, or a network that leads nowhere: let ranks connect to all ports, or name another network, "
+        "with mpiexec --interface or VOLLEY_INTERFACE)";
+    return attempts.problem() + (attempts.may_be_filtered() ? remedy : "");
 }
 
 } // namespace
@@ -96,94 +89,76 @@ Backlog Outgoing::backlog() const {
 }
 
 bool Outgoing::connect() {
-    const auto [address, port] = place_of(peer_);
-    if (port == 0) return false;
-    Descriptor socket;
-    if (const std::uint32_t on_host = socket_on_host(peer_)) socket = try_to_connect_on_host(on_host);
-    if (is_relayed_) socket = try_to_connect_on_host(node_records(node.arena)[node.number()].relay_socket);
-    if (!socket) socket = connect_to(address, static_cast<std::uint16_t>(port));
-    if (socket)
-        introduce(std::move(socket));
-    else
-        give_up(cannot_connect(peer_, errno));
-    return true;
-}
-
-void Outgoing::introduce(Descriptor socket) {
+    std::vector<Place> places = places_of(peer_);
+    if (places.empty()) return false;
     const ProcessName &own = processes[node.rank].name, &receiver = processes[peer_].name;
     const HandshakeEnds ends = {.protocol = wire::protocol,
                                 .from_job = own.job,
                                 .to_job = receiver.job,
                                 .from_rank = own.rank,
                                 .to_rank = receiver.rank};
-    handshake_ = std::make_unique<InitiatorSocket>(std::move(socket), secret_of(peer_), ends);
+    const auto watch = [this](int descriptor, std::uint32_t before, std::uint32_t events) {
+        if (before == 0) return descriptors.add(descriptor, events, key_);
+        events == 0 ? descriptors.remove(descriptor) : descriptors.change(descriptor, events, key_);
+        return true;
+    };
+    attempts_ =
+        std::make_unique<ConnectionAttempts>(std::move(places), preferred_of(peer_), secret_of(peer_), ends, watch);
     expect();
-    if (!descriptors.add(handshake_->descriptor(), EPOLLIN | EPOLLOUT, key_)) fail(std::strerror(errno));
     shake_hands();
+    return true;
 }
 
 bool Outgoing::serve() {
     if (handover_) return hand_over();
-    return handshake_ ? shake_hands() : Connection::serve();
+    return attempts_ ? shake_hands() : Connection::serve();
 }
 
 /// True if the connection is there, or will never be.
 bool Outgoing::shake_hands() {
-    const HandshakeState state = handshake_->advance();
-    const int reason = errno;
-    if (state == HandshakeState::going_on) {
-        descriptors.change(handshake_->descriptor(), handshake_->is_connecting() ? EPOLLIN | EPOLLOUT : EPOLLIN, key_);
-        return false;
-    }
-    descriptors.remove(handshake_->descriptor());
-    Descriptor socket = std::exchange(handshake_, nullptr)->take();
+    const HandshakeState state = attempts_->advance();
+    if (state == HandshakeState::going_on) return false;
+    const auto attempts = std::exchange(attempts_, nullptr);
     if (state == HandshakeState::proven) {
-        begin(std::move(socket));
-    } else if (state == HandshakeState::closed) {
-        socket.reset();
-        try_again(reason);
+        return begin(attempts->take());
     } else {
-        give_up(peer_of(socket.get()) + " takes connections there, but does not know the secret of this job");
+        give_up(cannot_connect(*attempts));
         flush();
     }
-    return !handshake_ && !handover_;
+    return true;
 }
 
-/// The two ends have proved who they are. On one host they go on to share memory.
-void Outgoing::begin(Descriptor socket) {
-    if (!processes.is_of_other_job(peer_) || !is_on_host(socket.get())) return use(std::move(socket), nullptr);
+/// The two ends have proved who they are. On one host they go on to share memory. Returns as shake_hands().
+bool Outgoing::begin(Descriptor socket) {
+    if (!processes.is_of_other_job(peer_) || !is_on_host(socket.get())) {
+        use(std::move(socket), nullptr);
+        return true;
+    }
+    handovers_++;
     handover_ = std::make_unique<Handover>(std::move(socket), true);
     if (!descriptors.add(handover_->descriptor(), EPOLLIN, key_)) fail(std::strerror(errno));
-    hand_over();
+    return hand_over();
 }
 
-/// As shake_hands().
+/// As shake_hands(). Whoever has closed the connection is asked again, as before the two have proved who they are.
 bool Outgoing::hand_over() {
     const HandshakeState state = handover_->advance();
     const int reason = errno;
     if (state == HandshakeState::going_on) return false;
     descriptors.remove(handover_->descriptor());
     const std::unique_ptr<Handover> over = std::exchange(handover_, nullptr);
+    const bool was_closed = reason == 0 || reason == ECONNRESET || reason == EPIPE;
     if (state == HandshakeState::proven) {
         use(over->take_socket(), over->take_stream());
-    } else if (state == HandshakeState::closed) {
-        try_again(reason);
+    } else if (state == HandshakeState::closed && was_closed && handovers_ < most_handovers) {
+        connect();
     } else {
-        give_up("the other end does not say how it shares memory");
+        give_up(state != HandshakeState::closed ? "the other end does not say how it shares memory"
+                : was_closed                    ? "it was closed before the other end had said how it shares memory"
+                                                : std::strerror(reason));
         flush();
     }
-    return !handshake_ && !handover_;
-}
-
-/// A receiver closes a connection if it hears nothing of it for some seconds, which this rank may have spent outside
-/// MPI, or if it has too many that have proved nothing.
-void Outgoing::try_again(int reason) {
-    const bool was_closed = reason == 0 || reason == ECONNRESET || reason == EPIPE;
-    if (!was_closed || ++attempts_ == most_attempts)
-        give_up(was_closed ? "it was closed before the other end had said who it is" : cannot_connect(peer_, reason));
-    else
-        connect();
-    flush();
+    return !attempts_ && !handover_;
 }
 
 void Outgoing::start(Send &send) {
@@ -256,8 +231,7 @@ void Outgoing::tell_departed(std::uint32_t context, int members) {
 }
 
 void Outgoing::abandon() {
-    if (handshake_) descriptors.remove(handshake_->descriptor());
-    handshake_.reset();
+    attempts_.reset();
     if (handover_) descriptors.remove(handover_->descriptor());
     handover_.reset();
     std::vector<Send *> ended = std::exchange(untaken_, {});

@@ -60,6 +60,16 @@ std::optional<Secret> secret_for(const Introduction &introduction) {
     return found == secrets.end() ? std::nullopt : std::optional(*found);
 }
 
+/// Whoever introduces himself so wants another rank of this job. He has tried an address that both hosts have
+/// (boot/proof/connection_attempts.h), and goes on to the next.
+bool has_lost_his_way(const Introduction &introduction) {
+    const ProcessName &own = processes[node.rank].name;
+    if (introduction.ends.to_job != own.job || introduction.ends.to_rank == own.rank) return false;
+    Secret secret;
+    std::ranges::copy(node.arena->secret, secret.begin());
+    return are_equal(name_of(secret), introduction.secret);
+}
+
 } // namespace
 
 Tcp tcp;
@@ -67,20 +77,23 @@ Tcp tcp;
 Tcp::Tcp() : grants(key_of(Ready::grants, 0)) {}
 
 NetworkAddress address_of(std::int32_t number) {
-    const NetworkAddress &published = node_records(node.arena)[number].address;
+    const NetworkAddress &published = node_records(node.arena)[number].addresses[0];
     return published.family != 0 ? published : loopback_address();
 }
 
-void Tcp::open(Descriptor listener) {
+void Tcp::open(std::vector<Descriptor> listeners) {
     if (enabled()) return;
     require_proofs();
     descriptors.open(*node.own);
-    const bool is_published = static_cast<bool>(listener);
+    const bool is_published = !listeners.empty();
     std::uint16_t port = 0;
-    listener_ =
-        is_published ? std::move(listener) : listen_at(address_of(node.number()), node.settings.port_range, port);
-    if (!descriptors.add(listener_.get(), EPOLLIN, key_of(Ready::listener, 0)))
-        abort_job_for("the system has no room to watch for TCP connections");
+    if (!is_published) listeners.push_back(listen_at(address_of(node.number()), node.settings.port_range, port));
+    listener_ = std::move(listeners.front());
+    bool is_watched = descriptors.add(listener_.get(), EPOLLIN, key_of(Ready::listener, 0));
+    for (std::size_t each = 1; each < listeners.size(); each++) // in the order of the node's addresses
+        is_watched &= watch_listener(node_records(node.arena)[node.number()].addresses[each],
+                                     static_cast<std::uint16_t>(node.own->tcp_port.load()), std::move(listeners[each]));
+    if (!is_watched) abort_job_for("the system has no room to watch for TCP connections");
     if (node_records(node.arena)[node.number()].relay_port != 0) listen_for_relay();
     if (is_published) return;
     node.own->tcp_port.store(port, std::memory_order_release);
@@ -91,9 +104,7 @@ void Tcp::open(Descriptor listener) {
 void Tcp::listen_for_relay() {
     std::uint32_t number = 0;
     Descriptor socket = listen_on_host("for messages of other ranks", number);
-    if (!descriptors.add(socket.get(), EPOLLIN, key_of(Ready::other_listener, static_cast<int>(listeners_.size()))))
-        abort_job_for("the system has no room to watch for connections");
-    listeners_.push_back({.address = {}, .port = 0, .socket = std::move(socket)});
+    if (!watch_listener({}, 0, std::move(socket))) abort_job_for("the system has no room to watch for connections");
     node.own->relay_socket.store(number, std::memory_order_release);
 }
 
@@ -105,9 +116,8 @@ std::uint16_t Tcp::listen_for_others(const NetworkAddress &address) {
         if (is_at(listener.address)) return listener.port;
     std::uint16_t port = 0;
     Descriptor socket = listen_at(address, node.settings.port_range, port);
-    if (!descriptors.add(socket.get(), EPOLLIN, key_of(Ready::other_listener, static_cast<int>(listeners_.size()))))
+    if (!watch_listener(address, port, std::move(socket)))
         throw Error("the system has no room to watch for TCP connections");
-    listeners_.push_back({address, port, std::move(socket)});
     return port;
 }
 
@@ -117,9 +127,7 @@ std::uint32_t Tcp::listen_on_this_host() {
     if (!doorbell.open(node.own->wake_up_socket.load())) throw system_error("cannot make memory for other jobs");
     std::uint32_t number = 0;
     Descriptor socket = listen_on_host("for messages of other jobs", number);
-    if (!descriptors.add(socket.get(), EPOLLIN, key_of(Ready::other_listener, static_cast<int>(listeners_.size()))))
-        throw Error("the system has no room to watch for connections");
-    listeners_.push_back({.address = {}, .port = 0, .socket = std::move(socket)});
+    if (!watch_listener({}, 0, std::move(socket))) throw Error("the system has no room to watch for connections");
     return host_socket_ = number;
 }
 
@@ -136,6 +144,13 @@ bool Tcp::serve_streams() {
     for (std::size_t i = 0; i < streams_.size(); i++)
         if (streams_[i] != nullptr) moved |= streams_[i]->serve_memory();
     return moved;
+}
+
+bool Tcp::watch_listener(const NetworkAddress &address, std::uint16_t port, Descriptor socket) {
+    const std::uint64_t key = key_of(Ready::other_listener, static_cast<int>(listeners_.size()));
+    if (!descriptors.add(socket.get(), EPOLLIN, key)) return false;
+    listeners_.push_back({address, port, std::move(socket)});
+    return true;
 }
 
 void Tcp::watch(int descriptor, bool writable) {
@@ -311,7 +326,7 @@ bool Tcp::hear(int descriptor) {
     if (found == strangers_.end()) return false;
     const HandshakeState state = advance(*found);
     if (state == HandshakeState::going_on) return false;
-    if (state == HandshakeState::refused) report(*found, "it does not know the secret of this job");
+    if (state == HandshakeState::refused && !found->is_lost) report(*found, "it does not know the secret of this job");
     const bool known = state == HandshakeState::proven && greet(*found);
     close(found);
     return known;
@@ -321,7 +336,11 @@ bool Tcp::hear(int descriptor) {
 /// memory.
 HandshakeState Tcp::advance(Stranger &stranger) {
     if (!stranger.handover) {
-        const HandshakeState state = stranger.socket.advance(secret_for);
+        const auto find_secret = [&](const Introduction &introduction) {
+            stranger.is_lost = has_lost_his_way(introduction);
+            return secret_for(introduction);
+        };
+        const HandshakeState state = stranger.socket.advance(find_secret);
         if (state != HandshakeState::proven || !is_on_host(stranger.descriptor()) ||
             stranger.socket.ends().from_job == processes[node.rank].name.job)
             return state;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Messages by TCP. Every rank accepts connections at a port that its record names, at an address that the record of
+/// Messages by TCP. Every rank accepts connections at a port that its record names, at the addresses that the record of
 /// its node names. It connects to each rank it sends to, with its first message to that rank (connection.h).
 ///
-/// Anybody who reaches that address can connect to the port. A connection begins with a handshake
+/// Anybody who reaches such an address can connect to the port. A connection begins with a handshake
 /// (boot/proof/handshake.h), and nothing else is read before it is done. Whoever says something else is disconnected at
 /// once, whoever says nothing after some seconds; only a few may be silent at a time. A rank that has introduced itself
 /// may take its time: it may be computing.
@@ -27,14 +27,14 @@
 
 namespace volley {
 
-/// Where the ranks of a node take connections.
+/// Where the ranks of a node take connections: the first of its addresses.
 NetworkAddress address_of(std::int32_t node);
 
 class Tcp {
   public:
-    /// Accepts connections from now on: at a socket that the launcher has made and published, or at one of its own if
-    /// there is none. Throws Error.
-    void open(Descriptor listener);
+    /// Accepts connections from now on: at sockets that the launcher has made and published, one for each address of
+    /// the node, or at one of its own if there are none. Throws Error.
+    void open(std::vector<Descriptor> listeners);
     /// Where processes of other jobs connect to this one, at that address of this host: the port. Throws Error.
     std::uint16_t listen_for_others(const NetworkAddress &address);
     /// The same for those on this host, to share memory with them: the number of the socket. Throws Error.
@@ -111,13 +111,15 @@ class Tcp {
         ResponderSocket socket;
         std::uint64_t since_ns;
         std::unique_ptr<Handover> handover = nullptr; ///< has the socket then
+        bool is_lost = false;                         ///< it wants another rank of this job
 
         [[nodiscard]] int descriptor() const {
             return handover ? handover->descriptor() : socket.descriptor();
         }
     };
 
-    /// A further socket where processes of other jobs, or the relay of this host, connect.
+    /// A further socket: at another address of the node, or where processes of other jobs, or the relay of this host,
+    /// connect.
     struct Listener {
         NetworkAddress address;
         std::uint16_t port;
@@ -131,6 +133,7 @@ class Tcp {
 
     bool word_is_overdue();
     void listen_for_relay();
+    bool watch_listener(const NetworkAddress &address, std::uint16_t port, Descriptor socket);
     Outgoing &to(ProcessIndex process);
     bool is_over(ProcessIndex process);
     bool serve_incoming(std::uint32_t sender);

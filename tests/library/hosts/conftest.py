@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -37,12 +38,12 @@ class Cluster:
 HostsRun = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
-@pytest.fixture(scope="session")
-def cluster() -> Iterator[Cluster]:
+@contextlib.contextmanager
+def emulated(name: str) -> Iterator[Cluster]:
     """An emulated cluster of three hosts; a test that cannot have one says why it is skipped."""
     if os.geteuid() != 0:
         pytest.skip("an emulated cluster needs root")
-    name = f"library-{os.getpid()}"
+    name = f"{name}-{os.getpid()}"
     made = subprocess.run(
         [*VOLLEY, "up", "--hosts", "3", "--rate", "10gbit", "--name", name], capture_output=True, text=True, check=False
     )
@@ -56,6 +57,13 @@ def cluster() -> Iterator[Cluster]:
         yield Cluster(name, facts["agent"], tuple(facts["hosts"]))
     finally:
         subprocess.run([*VOLLEY, "down", "--name", name], capture_output=True, check=False)
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Cluster]:
+    """An emulated cluster that is as it should be."""
+    with emulated("library") as made:
+        yield made
 
 
 @pytest.fixture

@@ -10,15 +10,15 @@ lie so if they stand side by side in a buffer, as those of MPI_Alltoall.
 Signature: the slow sizes are those whose blocks, side by side, lie so; sizes beside them that are not slow do not.
 Intervention: that threshold is set out of reach, and memcpy copies in loops. Counter: copying alone to such a place,
 without any MPI, must take longer than to the same place in a page, and no longer. Where that changes nothing, the
-kernel may be the one who copies (process_vm_readv, by the same instruction): then the receive buffer is moved within
-its page.
+kernel may be the one who copies (process_vm_readv, by the same instruction): so beside it the receive buffer is moved
+within its page.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from volley.explain.case import Case
 from volley.explain.cause import Cause, Examination, Suspicion, not_shown
 from volley.explain.experiment import Measured
 from volley.explain.scene import Scene
-from volley.explain.symptom import Spike, Symptom, edge_of
+from volley.explain.symptom import Spike, edge_of
 from volley.machine.tunables import OUT_OF_REACH, REPEATS_FROM, VARIABLE, out_of_reach
 
 PAGE, LINE = 4096, 64
@@ -46,6 +46,7 @@ SLOWER = math.log(1.25)
 """By so much copying alone must take longer."""
 SHOWN = 0.5
 """Of a spike's height, what must show beside such sizes as are never slow for this."""
+PAD = "let blocks that stand side by side begin at multiples of 64 bytes"
 SIDE_BY_SIDE, ANY, EDGE = 0.6, 0.35, 0.3
 """How likely it is where blocks stand side by side in the test's own buffers, in other tests, and at steps."""
 
@@ -72,10 +73,10 @@ class PageAliasing(Cause):
     name = "4K aliasing"
     page = "page-aliasing"
     summary = (
-        "Blocks of this size lie a few bytes off each other's place in a page, where memcpy's instruction, rep movsb, "
-        "takes each load for one of what it has just stored."
+        "Blocks of this size lie a few bytes off each other's place in a page, where the instruction that copies, rep "
+        "movsb, takes each load for one of what it has just stored."
     )
-    seconds = 12.0
+    seconds = 15.0
 
     def suspect(self, finding: Finding, scene: Scene) -> Suspicion | None:
         """The slow sizes, and they alone, make blocks that lie so."""
@@ -96,66 +97,74 @@ class PageAliasing(Cause):
         return Suspicion(weight, (said,), {"bytes": min(size, MOST_ALONE), "behind": behind, "blocks": blocks})
 
     def examine(self, suspicion: Suspicion, case: Case) -> Examination:
-        """With a memcpy that copies in loops; and if that is not it, whoever copies, with buffers elsewhere."""
+        """First copying alone, which takes a second, then the MPI: as found, with a memcpy that copies by loops, and
+        with a receive buffer elsewhere in its page."""
+        size, behind, blocks = (suspicion.details[name] for name in ("bytes", "behind", "blocks"))
         own = case.symptom
         if isinstance(own, Spike) and case.finding.magnitude >= 1:
-            own = _beside_quick(own, suspicion.details["blocks"])
-        copied = self._by_memcpy(suspicion, case, own)
-        if (copied.removed and copied.counter) or not copied.reproduced or not case.scene.cold(case.finding.test):
-            return copied
-        moved = self._elsewhere(suspicion, case, own)
-        return replace(moved, said=(*moved.said, *copied.said)) if moved.removed and moved.counter else copied
-
-    def _by_memcpy(self, suspicion: Suspicion, case: Case, own: Symptom) -> Examination:
-        """First copying alone, which takes a second, then the MPI."""
-        size, behind = suspicion.details["bytes"], suspicion.details["behind"]
+            own = _beside_quick(own, blocks)
+        shift = shift_for(own.sizes, blocks) if case.scene.cold(case.finding.test) else 0
         loops = out_of_reach(REPEATS_FROM, case.system.settings)
-        before, after = (_longer(case, size, f"memcpy:{behind}", "memcpy:0", settings) for settings in ({}, loops))
-        if math.isnan(before) or math.isnan(after):
-            return Examination(None, None, ("Copying alone could not be measured.",))
-        said = (
-            f"Copying {size:,} bytes by memcpy, without an MPI, takes {np.exp(before):.2f} times as long to a place "
-            f"{_bytes(behind)} behind its source, whole pages aside, as to the same place in a page; "
-            f"{np.exp(after):.2f} times with {REPEATS_FROM} out of reach."
-        )
-        agrees = before >= SLOWER and after <= 0.5 * before
-        if not agrees:
-            return Examination(False, False, (said,))
-        contrast = case.contrast(case.arm("no rep movsb", loops, sizes=own.sizes), own)
-        if not contrast.reproduced:
-            return not_shown(contrast)
-        return Examination(
-            contrast.removed,
-            agrees,
-            (f"Where memcpy copies by loops: {contrast.words()}.", said),
-            f"set {VARIABLE}={REPEATS_FROM}={OUT_OF_REACH:#x}, update glibc (its bug 30994), or let blocks that stand "
-            "side by side begin at multiples of 64 bytes",
-            contrast.figures(),
-        )
+        alone = _alone_by_memcpy(case, size, behind, loops)
+        if not alone.agrees and shift:
+            alone = _alone_by_kernel(case, size, behind, shift, alone)
+        if not alone.agrees:
+            return Examination(alone.agrees, alone.agrees, alone.said)
+        arms = [case.arm(sizes=own.sizes), case.arm("no rep movsb", loops, sizes=own.sizes)]
+        if shift:
+            arms.append(case.arm(f"{shift} bytes further", variant=f"shifted:{shift}", sizes=own.sizes))
+        found, *changed = case.bench.run(arms, own.launches)
+        by_memcpy, *moved = (case.compare(found, one, own) for one in changed)
+        if not by_memcpy.reproduced:
+            return not_shown(by_memcpy)
+        said = [f"Where memcpy copies by loops: {by_memcpy.words()}."]
+        said += [f"With receive buffers {shift:,} bytes further in their pages: {one.words()}." for one in moved]
+        gone = {one.removed for one in moved} - {False}
+        if (by_memcpy.removed and not alone.kernel) or not gone or (gone == {None} and by_memcpy.removed is None):
+            remedy = f"set {VARIABLE}={REPEATS_FROM}={OUT_OF_REACH:#x}, update glibc (its bug 30994), or {PAD}"
+            counter = None if alone.kernel else alone.agrees
+            return Examination(by_memcpy.removed, counter, (*said, *alone.said), remedy, by_memcpy.figures())
+        if not alone.kernel:
+            alone = _alone_by_kernel(case, size, behind, shift, alone)
+        remedy = f"{PAD}; no setting changes how the kernel copies" if alone.agrees else PAD
+        return Examination(moved[0].removed, alone.agrees or None, (*said, *alone.said), remedy, moved[0].figures())
 
-    def _elsewhere(self, suspicion: Suspicion, case: Case, own: Symptom) -> Examination:
-        """The kernel copies by the same instruction, and no setting tells it otherwise."""
-        size, behind, blocks = (suspicion.details[name] for name in ("bytes", "behind", "blocks"))
-        shift = shift_for(own.sizes, blocks)
-        before, after = (_longer(case, size, f"kernel:{one}", "kernel:0") for one in (behind, behind + shift))
-        if not shift or not (before >= SLOWER and after <= 0.5 * before):
-            return Examination(None, None)
-        changed = case.arm(f"receive buffer {shift} bytes further", variant=f"shifted:{shift}", sizes=own.sizes)
-        contrast = case.contrast(changed, own)
-        if not contrast.reproduced:
-            return not_shown(contrast)
-        return Examination(
-            contrast.removed,
-            True,
-            (
-                f"With receive buffers that begin {shift:,} bytes further in their pages: {contrast.words()}.",
-                f"Copying {size:,} bytes by the kernel (process_vm_readv) takes {np.exp(before):.2f} times as long to "
-                f"a place {_bytes(behind)} behind its source, whole pages aside, as to the same place in a page; "
-                f"{np.exp(after):.2f} times to one {_bytes(behind + shift)} behind.",
-            ),
-            "let blocks that stand side by side begin at multiples of 64 bytes; no setting changes the kernel's copies",
-            contrast.figures(),
-        )
+
+@dataclass(frozen=True)
+class Alone:
+    """Whether copying without an MPI is slow at such a place, and not with what is changed."""
+
+    agrees: bool | None
+    """None: it could not be measured."""
+    said: tuple[str, ...]
+    kernel: bool = False
+
+
+def _alone_by_memcpy(case: Case, size: int, behind: int, loops: dict[str, str]) -> Alone:
+    before, after = (_longer(case, size, f"memcpy:{behind}", "memcpy:0", settings) for settings in ({}, loops))
+    said = (
+        f"Copying {size:,} bytes by memcpy, without an MPI, takes {np.exp(before):.2f} times as long to a place "
+        f"{_bytes(behind)} behind its source, whole pages aside, as to the same place in a page; "
+        f"{np.exp(after):.2f} times with {REPEATS_FROM} out of reach."
+    )
+    return _judged(before, after, (said,))
+
+
+def _alone_by_kernel(case: Case, size: int, behind: int, shift: int, memcpy: Alone) -> Alone:
+    """Linux copies by the same instruction, and no setting tells it otherwise. What was said of memcpy stays."""
+    before, after = (_longer(case, size, f"kernel:{one}", "kernel:0") for one in (behind, behind + shift))
+    said = (
+        f"Copying {size:,} bytes by the kernel (process_vm_readv) takes {np.exp(before):.2f} times as long to a place "
+        f"{_bytes(behind)} behind its source as to the same place in a page; {np.exp(after):.2f} times to one "
+        f"{_bytes(behind + shift)} behind."
+    )
+    return replace(_judged(before, after, (said, *memcpy.said)), kernel=True)
+
+
+def _judged(before: float, after: float, said: tuple[str, ...]) -> Alone:
+    if math.isnan(before) or math.isnan(after):
+        return Alone(None, ("Copying alone could not be measured.", *said[1:]))
+    return Alone(before >= SLOWER and after <= 0.5 * before, said)
 
 
 def _longer(case: Case, size: int, near: str, same: str, settings: dict[str, str] | None = None) -> float:

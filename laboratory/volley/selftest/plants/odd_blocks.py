@@ -35,8 +35,8 @@ def _copy_ns(target: int, source: int, size: int) -> int:
 
 
 class OddBlocks(Plant):
-    """MPI_Alltoall copies from and to such blocks in the program's own buffers. AMD's Zen 3 and Zen 4 with a glibc that
-    trusts them with `rep movsb` have it of themselves."""
+    """MPI_Alltoall copies from and to such blocks in the program's own buffers. AMD's Zen 3 and Zen 4 have it by
+    themselves, and Open MPI lets the kernel copy."""
 
     name = "blocks one byte too long"
     cause = "4K aliasing"

@@ -33,10 +33,14 @@ void for_each_piece(std::span<const iovec> parts, std::size_t bytes, std::size_t
     }
 }
 
-std::size_t all_of(std::span<const iovec> parts) {
+/// One call moves a quarter of what is there, within these limits, so that the other end can begin with it while the
+/// next part is copied.
+constexpr std::size_t least_at_once = 16 << 10, most_at_once = 64 << 10;
+
+std::size_t at_once(std::span<const iovec> parts) {
     std::size_t bytes = 0;
     for (const iovec &part : parts) bytes += part.iov_len;
-    return bytes;
+    return std::min(bytes, std::clamp(bytes / 4, least_at_once, most_at_once));
 }
 
 } // namespace
@@ -78,7 +82,7 @@ std::size_t SharedStream::room() {
 
 std::size_t SharedStream::write(std::span<const iovec> from) {
     ByteRing &ring = *out_.ring;
-    const std::size_t wanted = std::min(all_of(from), most_at_once);
+    const std::size_t wanted = at_once(from);
     if (room() < wanted) taken_ = ring.read.load(std::memory_order_acquire);
     if (room() == 0) {
         ring.writer_waits.store(1, std::memory_order_seq_cst);
@@ -100,7 +104,7 @@ std::size_t SharedStream::read(std::span<const iovec> into) {
     ByteRing &ring = *in_.ring;
     const std::uint64_t there = ring.written.load(std::memory_order_acquire) - in_.position;
     if (there > in_.capacity) is_broken_ = true;
-    const std::size_t bytes = is_broken_ ? 0 : std::min({all_of(into), most_at_once, static_cast<std::size_t>(there)});
+    const std::size_t bytes = is_broken_ ? 0 : std::min(at_once(into), static_cast<std::size_t>(there));
     if (bytes == 0) return 0;
     for_each_piece(into, bytes, in_.capacity, in_.position,
                    [&](std::size_t at, char *piece, std::size_t count) { copy_memory(piece, in_.bytes + at, count); });

@@ -39,10 +39,6 @@ struct SharedStreamHead {
 
 class SharedStream {
   public:
-    /// At most so many bytes are moved by one call, so that the other end can begin with them while the next are
-    /// copied.
-    static constexpr std::size_t most_at_once = 16 << 10;
-
     /// Makes the memory; `file` is for the other end. Nothing if the system has no room.
     static std::unique_ptr<SharedStream> make(std::size_t forth_bytes, std::size_t back_bytes, Descriptor &file);
     /// The other end. Nothing if the memory cannot be mapped, or makes no sense.

@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint64_t word_magic = 0x0150'4d45'4d4c'4f56;
 
 /// With rings of 1 MiB both ends copy at the same time: half a ping-pong of 1 MiB takes 35 us, and with 256 KiB 114, of
-/// 8 MiB 290 and 780 (bench/jobs.cpp, two cores of a Zen 5 EPYC). All rings of a process that knows many others have so
+/// 8 MiB 290 and 780 (bench/jobs.cpp, two cores of a Zen 4 EPYC). All rings of a process that knows many others have so
 /// many bytes together, but each has enough for a message of usual length.
 constexpr std::size_t most_forth = 1 << 20, least_forth = 16 << 10, all_forth = 16 << 20;
 /// Of what receivers say each frame is a header.

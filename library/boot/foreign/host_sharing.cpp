@@ -4,15 +4,15 @@
 #include "boot/error.h"
 #include "boot/foreign/host_socket.h"
 #include "boot/foreign/launcher.h"
+#include "boot/handed_descriptors.h"
 
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 
-#include <array>
 #include <cerrno>
-#include <cstring>
+#include <utility>
 
 namespace volley {
 namespace {
@@ -27,13 +27,7 @@ struct Greeting {
 constexpr std::uint32_t longest_list = 1 << 16;
 /// A guest says all at once.
 constexpr timeval longest_silence{.tv_sec = 1, .tv_usec = 0};
-constexpr std::size_t most_descriptors = 1 + most_addresses;
-
-/// The control message that carries descriptors.
-union Control {
-    char bytes[CMSG_SPACE(most_descriptors * sizeof(int))];
-    cmsghdr aligned;
-};
+static_assert(1 + most_addresses <= most_handed);
 
 /// Nothing was said, or something else: no guest.
 bool read_greeting(const Descriptor &socket, HostFirst::Guest &guest) {
@@ -66,20 +60,7 @@ std::vector<HostFirst::Guest> HostFirst::receive_guests(std::size_t count) {
 void HostFirst::hand(const Guest &guest, int arena, std::uint64_t address, const std::vector<Descriptor> &listeners) {
     std::vector<int> descriptors = {arena};
     for (const Descriptor &listener : listeners) descriptors.push_back(listener.get());
-    const std::size_t bytes = descriptors.size() * sizeof(int);
-    iovec part{.iov_base = &address, .iov_len = sizeof address};
-    Control control = {};
-    msghdr message = {};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    message.msg_control = control.bytes;
-    message.msg_controllen = CMSG_SPACE(bytes);
-    cmsghdr *header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(bytes);
-    std::memcpy(CMSG_DATA(header), descriptors.data(), bytes);
-    if (sendmsg(guest.socket.get(), &message, MSG_NOSIGNAL) < 0)
+    if (send_with_descriptors(guest.socket, &address, sizeof address, descriptors, 0) < 0)
         throw system_error("cannot hand the memory that ranks share to rank " + std::to_string(guest.rank));
 }
 
@@ -92,25 +73,16 @@ HostGuest::HostGuest(std::uint32_t number, int rank, const std::string &processo
 
 Handed HostGuest::receive() {
     Handed handed;
-    iovec part{.iov_base = &handed.address, .iov_len = sizeof handed.address};
-    Control control = {};
-    msghdr message = {};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    message.msg_control = control.bytes;
-    message.msg_controllen = sizeof control.bytes;
+    std::vector<Descriptor> descriptors;
     ssize_t got = 0;
-    do got = recvmsg(socket_.get(), &message, MSG_CMSG_CLOEXEC);
+    do got = receive_with_descriptors(socket_, &handed.address, sizeof handed.address, descriptors, 0);
     while (got < 0 && errno == EINTR);
     if (got < 0 && errno != ECONNRESET) throw system_error("cannot hear from the first rank of this host");
-    const cmsghdr *header = CMSG_FIRSTHDR(&message);
-    if (got != static_cast<ssize_t>(part.iov_len) || !header || header->cmsg_type != SCM_RIGHTS)
+    if (got != static_cast<ssize_t>(sizeof handed.address) || descriptors.empty())
         throw Gone("the first rank of this host has ended before it could share memory with this one");
-    std::array<int, most_descriptors> descriptors;
-    const std::size_t bytes = header->cmsg_len - CMSG_LEN(0);
-    std::memcpy(descriptors.data(), CMSG_DATA(header), bytes);
-    handed.arena = Descriptor(descriptors[0]);
-    for (std::size_t each = 1; each < bytes / sizeof(int); each++) handed.listeners.emplace_back(descriptors[each]);
+    handed.arena = std::move(descriptors.front());
+    descriptors.erase(descriptors.begin());
+    handed.listeners = std::move(descriptors);
     return handed;
 }
 

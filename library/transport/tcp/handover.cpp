@@ -2,6 +2,7 @@
 #include "transport/tcp/handover.h"
 
 #include "boot/foreign/host_socket.h"
+#include "boot/handed_descriptors.h"
 #include "transport/process.h"
 
 #include <sys/socket.h>
@@ -9,7 +10,8 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
-#include <cstring>
+#include <span>
+#include <vector>
 
 namespace volley {
 namespace {
@@ -33,12 +35,6 @@ HandshakeState failed() {
     return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? HandshakeState::going_on
                                                                      : HandshakeState::closed;
 }
-
-/// The control message that carries descriptors.
-union Control {
-    char bytes[CMSG_SPACE(2 * sizeof(int))];
-    cmsghdr aligned;
-};
 
 } // namespace
 
@@ -103,46 +99,24 @@ HandshakeState Handover::conclude() {
 
 /// A new socket always takes so little whole.
 HandshakeState Handover::say(bool is_able, std::initializer_list<int> descriptors) const {
-    Word word{.magic = word_magic, .is_able = is_able ? 1U : 0U};
-    iovec part{.iov_base = &word, .iov_len = sizeof word};
-    Control control = {};
-    msghdr message = {};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    if (const std::size_t bytes = descriptors.size() * sizeof(int); bytes > 0) {
-        message.msg_control = control.bytes;
-        message.msg_controllen = CMSG_SPACE(bytes);
-        cmsghdr *header = CMSG_FIRSTHDR(&message);
-        header->cmsg_level = SOL_SOCKET;
-        header->cmsg_type = SCM_RIGHTS;
-        header->cmsg_len = CMSG_LEN(bytes);
-        std::memcpy(CMSG_DATA(header), std::data(descriptors), bytes);
-    }
-    const ssize_t put = sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    const Word word{.magic = word_magic, .is_able = is_able ? 1U : 0U};
+    const std::span<const int> handed(std::data(descriptors), descriptors.size());
+    const ssize_t put = send_with_descriptors(socket_, &word, sizeof word, handed, MSG_DONTWAIT);
     return put == static_cast<ssize_t>(sizeof word) ? HandshakeState::proven : HandshakeState::closed;
 }
 
-/// If this process may have no more descriptors, none come with the word.
 HandshakeState Handover::hear(bool &is_able, Handed &handed) const {
     Word word = {};
-    iovec part{.iov_base = &word, .iov_len = sizeof word};
-    Control control = {};
-    msghdr message = {};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    message.msg_control = control.bytes;
-    message.msg_controllen = sizeof control.bytes;
-    const ssize_t got = recvmsg(socket_.get(), &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    std::vector<Descriptor> descriptors;
+    const ssize_t got = receive_with_descriptors(socket_, &word, sizeof word, descriptors, MSG_DONTWAIT);
     if (got < 0) return failed();
-    if (got == 0) errno = 0;
-    for (cmsghdr *header = CMSG_FIRSTHDR(&message); header != nullptr; header = CMSG_NXTHDR(&message, header)) {
-        if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
-        std::array<int, 2> numbers = {-1, -1};
-        std::memcpy(numbers.data(), CMSG_DATA(header), std::min(header->cmsg_len - CMSG_LEN(0), sizeof numbers));
-        for (std::size_t i = 0; i < numbers.size(); i++) handed[i] = Descriptor(numbers[i]);
+    if (got == 0) {
+        errno = 0;
+        return HandshakeState::closed;
     }
-    if (got == 0) return HandshakeState::closed;
-    if (got != static_cast<ssize_t>(sizeof word) || word.magic != word_magic) return HandshakeState::refused;
+    if (got != static_cast<ssize_t>(sizeof word) || word.magic != word_magic || descriptors.size() > handed.size())
+        return HandshakeState::refused;
+    std::ranges::move(descriptors, handed.begin());
     is_able = word.is_able != 0;
     return HandshakeState::proven;
 }

@@ -235,6 +235,7 @@ int main(int argc, char **argv) {
         synchronous(world_rank);
         threads(world_rank);
     }
+    MPI_Barrier(inter); // what has been sent has arrived
     counters.expect(std::string(argv[1]) == "memory");
     MPI_Comm_disconnect(&inter);
     if (is_parent) {

@@ -46,6 +46,14 @@ def volley(*words: str | Path, temporary: Path) -> subprocess.CompletedProcess[s
     )
 
 
+@pytest.fixture(scope="module", autouse=True)
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The test's program is in the cache: a compiler without room for its own files would say something else."""
+    folder = tmp_path_factory.mktemp("compiled")
+    words = ("--systems", "machine", "--tests", "ceilings", "--sizes", "8", "--launches", "1", "--repetitions", "10")
+    assert volley("study", *words, "--out", folder / "study", temporary=folder).returncode == 0
+
+
 def statuses(study: Path) -> set[str]:
     return {launch["status"] for launch in json.loads((study / "study.json").read_text())["launches"]}
 
